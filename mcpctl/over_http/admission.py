@@ -95,17 +95,16 @@ class Admission:
             if not self._is_valid(self._token):
                 raise self._unauthorized(http, NOT_VALID)
             return Guest(self._token, True, digest_of(self._token), is_default=True)
-        if must_have_token or self._needs_token:
+        if must_have_token or self._needs_token():
             raise self._unauthorized(http, NO_TOKEN)
         return Guest(None, False, http.address)
 
     def is_welcome(self, guest: Guest) -> bool:
         """Whether a guest may stay: its token may have been revoked meanwhile."""
-        return self._is_valid(guest.token) if guest.token is not None else not self._needs_token
+        return self._is_valid(guest.token) if guest.token is not None else not self._needs_token()
 
-    @property
     def _needs_token(self) -> bool:
-        return self._is_open or self.settings.require_token
+        return self._is_open or self._gateway.follower.snapshot.config.http.require_token
 
     def _is_valid(self, text: str) -> bool:
         tokens = self._gateway.follower.snapshot.standing.tokens
@@ -135,7 +134,8 @@ class Admission:
 
     def begins(self, guest: Guest, count: int = 1) -> None:
         """Requests are in flight until they have `ended`; raises `HttpRefusal` where there are enough."""
-        self.requests.begin(guest.key, self.settings.max_in_flight, self.settings.max_in_flight_per_token, count)
+        settings = self._gateway.follower.snapshot.config.http
+        self.requests.begin(guest.key, settings.max_in_flight, settings.max_in_flight_per_token, count)
 
     def ended(self, guest: Guest, count: int = 1) -> None:
         self.requests.end(guest.key, count)

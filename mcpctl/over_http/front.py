@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from mcpctl.base import bounds
 from mcpctl.base.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.base.errors import warn
+from mcpctl.config.settings import HttpSettings
 from mcpctl.metatools.offers import Offer
 from mcpctl.over_http import metrics, mirrored
 from mcpctl.over_http.admission import Admission, Guest
@@ -31,12 +31,15 @@ _EVERY_S = 1.0  # how often it is looked for sessions that have to end
 
 
 class Front:
+    needs_task = False
+
     def __init__(
         self, gateway: Gateway, offer: Offer, listened: Sequence[str], token: str | None = None, *,
         is_open: bool = False,
     ) -> None:  # fmt: skip
         """As `Admission` has them."""
         self._gateway = gateway
+        self._follower = gateway.follower
         # This session is nobody's: it reads texts before it is known whose they are, and records who was kept out.
         self._own = ClientSession(gateway, Nowhere(), over="http")
         self._decoded = ClientProtocol(self._own, Nowhere(), offer).decoded
@@ -45,7 +48,6 @@ class Front:
         self.older = OlderClients(gateway, offer)
         self._listens: dict[ClientSession, Guest] = {}
         self.is_draining = False
-        self._has_looked = False
 
     async def __call__(self, scope: Any, receive: Callable[[], Any], send: Callable[[Any], Any]) -> None:
         if scope["type"] != "http":
@@ -61,6 +63,18 @@ class Front:
             pass
 
     async def _answer(self, http: HttpExchange) -> None:
+        if (admitted := http.notes.get("admitted")) and self._admits_again(*admitted[:2]):
+            await self._post(http, *admitted[1:])
+        else:
+            await self._answer_anew(http)
+
+    def _admits_again(self, settings: HttpSettings, guest: Guest) -> bool:
+        """Whether one is admitted whose request has the same head as one before that was."""
+        if self._must_wait() or self.is_draining or settings is not self._follower.snapshot.config.http:
+            return False
+        return self.admission.is_welcome(guest)
+
+    async def _answer_anew(self, http: HttpExchange) -> None:
         # Two ways to read where it ends. Our own connections refuse it before; others may carry requests to us, too.
         if b"transfer-encoding" in http.headers and b"content-length" in http.headers:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a body has one length", (b"connection", b"close"))
@@ -86,18 +100,16 @@ class Front:
             if self.is_draining:
                 raise busy("the server is ending")
             guest, version = self.admission.guest(http), http.header(mirrored.VERSION)
-            await (self._post(http, guest, version) if http.method == "POST" else self._other(http, guest, version))
+            if http.method == "POST":
+                _check_kinds(http)
+                http.notes["admitted"] = () if origin else (settings, guest, version)
+                await self._post(http, guest, version)
+            else:
+                await self._other(http, guest, version)
 
     def _must_wait(self) -> bool:
         """Whether it has to be read first what is in force, which is looked at once for all that has come together."""
-        if not self._has_looked:
-            self._has_looked = True
-            asyncio.get_running_loop().call_soon(self._look_again)
-            self._gateway.follower.look()
-        return self._gateway.follower.settling is not None
-
-    def _look_again(self) -> None:
-        self._has_looked = False
+        return self._follower.look(self._gateway.turn.coming()) is not None
 
     def _is_ready(self) -> bool:
         return self.admission.knows_tokens() and not self.is_draining
@@ -118,20 +130,21 @@ class Front:
             finally:
                 self.admission.listened(guest)
         else:
+            await asyncio.sleep(0)  # from here on in a task, as those need that keep to time
             await self.older.end(session)
             await http.answer(HTTPStatus.NO_CONTENT)
 
     # ---- POST
 
     async def _post(self, http: HttpExchange, guest: Guest, version: str | None) -> None:
-        if not _is_json(http.header(b"content-type")):
-            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
-        if not _accepts(http, JSON, STREAM):
-            raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
         self.admission.begins(guest)
         ended: Callable[[Guest], None] = self.admission.ended
         try:
-            messages = await self._messages(http, await http.body(self.admission.settings.max_body_mb << 20, guest.key))
+            body = await http.body(self._follower.snapshot.config.http.max_body_mb << 20, guest.key)
+            is_long = len(body) > bounds.AT_ONCE
+            messages = await beside(_read, body, self._decoded) if is_long else _read(body, self._decoded)
+            if not messages:
+                raise _unreadable(http, body)
             if version == MODERN_REVISION or (SESSION not in http.headers and _has_envelope(messages)):
                 if is_listening := getattr(messages[0], "method", "") == LISTEN:
                     self.admission.listens(guest)
@@ -151,21 +164,11 @@ class Front:
         finally:
             ended(guest)
 
-    async def _messages(self, http: HttpExchange, body: bytes) -> Sequence[Any]:
-        is_long = len(body) > bounds.AT_ONCE
-        messages = await beside(_read, body, self._decoded) if is_long else _read(body, self._decoded)
-        if not messages and b"content-encoding" in http.headers:
-            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a body must not be compressed: no Content-Encoding")
-        if not messages:
-            code, words = fault_of(body)
-            raise HttpRefusal(HTTPStatus.BAD_REQUEST, words, code=code)
-        return messages
-
     async def _finish_newer(self, http: HttpExchange, part: SessionPart, id_: bytes, *, is_listening: bool) -> None:
         """Answer; a request whose stream is closed is taken back."""
         http.when_gone(part.answer.leave)
         try:
-            await part.answer.send(http, lambda: _retry_after(part.session), streams=is_listening)
+            await part.answer.send(http, partial(_retry_after, part.session), streams=is_listening)
             if part.answer.is_open:
                 self.newer.cancel(part, id_)
         finally:
@@ -242,6 +245,13 @@ def _is_json(content_type: str | None) -> bool:
     return (content_type or "").partition(";")[0].strip().lower() == JSON.decode()
 
 
+def _check_kinds(http: HttpExchange) -> None:
+    if not _is_json(http.header(b"content-type")):
+        raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
+    if not _accepts(http, JSON, STREAM):
+        raise HttpRefusal(HTTPStatus.NOT_ACCEPTABLE, "Accept must have application/json and text/event-stream")
+
+
 def _accepts(http: HttpExchange, *kinds: bytes) -> bool:
     text = ",".join(http.every(b"accept")).encode() if http.repeats else http.headers.get(b"accept", b"")
     return _are_among(kinds, text)
@@ -256,15 +266,24 @@ def _are_among(kinds: Sequence[bytes], text: bytes) -> bool:
 def _read(body: bytes, decoded: Callable[[Line], Any]) -> Sequence[Any]:
     """The messages in a body; raises `HttpRefusal` for one that others would have to wait for."""
     line = body.translate(jsonrpc.ONE_LINE) if b"\n" in body or b"\r" in body else body
-    message = None
-    with suppress(*jsonrpc.REFUSED):
+    try:
         message = decoded(line)
+    except jsonrpc.REFUSED:
+        message = None
     if isinstance(message, PlainCall) and len(bytes(message.params.meta)) <= bounds.LITTLE:
         return [message]
     if not jsonrpc.is_quick(line):
         words = "the message is nested too deeply, or has too many parts that are not arguments of tool_execute"
         raise HttpRefusal(HTTPStatus.BAD_REQUEST, words)
     return [message] if message else messages_in(line, decoded)
+
+
+def _unreadable(http: HttpExchange, body: bytes) -> HttpRefusal:
+    if b"content-encoding" in http.headers:
+        words = "a body must not be compressed: no Content-Encoding"
+        return HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, words)
+    code, words = fault_of(body)
+    return HttpRefusal(HTTPStatus.BAD_REQUEST, words, code=code)
 
 
 def _has_envelope(messages: Sequence[Any]) -> bool:

@@ -19,6 +19,10 @@ _READABLE = (
 _PREFLIGHT = ((b"access-control-allow-methods", b"GET, POST, DELETE"), (b"access-control-max-age", b"600"))
 
 
+_NO_CONTENT = 204
+_NO_WAITING = {"begin": lambda: asyncio.get_running_loop().create_future()}
+
+
 class HttpRefusal(Exception):
     """A request that is not carried out; says so in words of a JSON-RPC error."""
 
@@ -47,9 +51,15 @@ class HttpExchange:
         self.path: str = scope["path"]
         self.address: str = (scope.get("client") or ("",))[0]
         self._server: tuple[str, int | None] = scope.get("server") or ("", None)
-        self.when_gone: Callable[[Callable[[], None] | None], None] = scope["extensions"]["gone"]["tell"]
+        extensions = scope["extensions"]
+        self.when_gone: Callable[[Callable[[], None] | None], None] = extensions["gone"]["tell"]
+        self.waiting: Callable[[], Any] = extensions.get("waiting", _NO_WAITING)["begin"]
         self._every: list[Header] = scope["headers"]
-        self.headers = dict(self._every)
+        # Requests of one connection share them while their heads are the same, but for the length of a short body.
+        self.notes: dict[str, Any] = extensions.get("notes", {})
+        if not self.notes:
+            self.notes["headers"] = dict(self._every)
+        self.headers: dict[bytes, bytes] = self.notes["headers"]
         self.repeats = len(self.headers) < len(self._every)  # whether any header appears more than once
         self._receive = receive
         self._send = send
@@ -86,11 +96,14 @@ class HttpExchange:
         if len(length) > 6 and length.isdigit() and int(length) > most:
             raise self._too_large(most)
         first, is_whole = await self._part()
-        if is_whole:  # as nearly always
-            if len(first) > most:
-                raise self._too_large(most)
-            return first
-        parts, size = [first], len(first)
+        if not is_whole:
+            return await self._whole(first, most, whose)
+        if len(first) > most:
+            raise self._too_large(most)
+        return first
+
+    async def _whole(self, first: bytes, most: int, whose: str) -> bytes:
+        parts, size, is_whole = [first], len(first), False
         reading = HttpExchange.reading
         reading[whose] += size
         try:
@@ -143,9 +156,10 @@ class HttpExchange:
 
     async def answer(self, status: int, body: bytes = b"", *headers: Header, kind: bytes = JSON) -> None:
         kinds = [(b"content-type", kind)] if body else []
-        lengths = [] if status == HTTPStatus.NO_CONTENT else [(b"content-length", b"%d" % len(body))]
-        await self.begin(status, [*kinds, *lengths, *headers])
-        await self.write(body, more=False)
+        lengths = [] if status == _NO_CONTENT else [(b"content-length", b"%d" % len(body))]
+        every = [*kinds, *lengths, *headers, *self._of_each]
+        await self._send({"type": "http.response.start", "status": status, "headers": every})
+        await self._send({"type": "http.response.body", "body": body})
 
     async def refuse(self, refusal: HttpRefusal) -> None:
         error = jsonrpc.error(refusal.id, jsonrpc.error_object(refusal.code, refusal.message, refusal.data))

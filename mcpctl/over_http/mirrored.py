@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from mcpctl.base import bounds
 from mcpctl.over_http.http_exchange import HttpExchange, HttpRefusal
 from mcpctl.wire import jsonrpc
 
@@ -17,6 +18,9 @@ _BEGIN, _END = "=?base64?", "?="
 
 def check(http: HttpExchange, id_: bytes, method: str, params: Mapping[str, bytes], meta: Mapping[str, bytes]) -> None:
     """Raises `HttpRefusal` where a header is not what the body says, or the envelope lacks something."""
+    repeated = method, params.get(_NAMES.get(method, ""), b""), params.get("_meta", b"")
+    if http.notes.get("mirrored") == repeated:
+        return
     for key in (jsonrpc.VERSION_KEY, jsonrpc.CAPABILITIES_KEY):
         if key not in meta:
             raise refusal(id_, f"_meta needs {key}", jsonrpc.INVALID_PARAMS)
@@ -28,6 +32,8 @@ def check(http: HttpExchange, id_: bytes, method: str, params: Mapping[str, byte
         name = _text(params.get(member, b""))
         if decoded(http.header(b"mcp-name")) != name:
             raise refusal(id_, f"the header Mcp-Name is not the body's {member}")
+    if len(repeated[1]) + len(repeated[2]) <= bounds.CLIENT_INFO:
+        http.notes["mirrored"] = repeated
 
 
 def refusal(id_: bytes, message: str, code: int = jsonrpc.HEADER_MISMATCH) -> HttpRefusal:

@@ -1,6 +1,7 @@
 """Clients of 2026-07-28: each request is a POST by itself, which any process could answer. On record those of one
 token, client and day are one session, which no field of the protocol knows."""
 
+import asyncio
 import hashlib
 import time
 from collections import Counter
@@ -79,7 +80,8 @@ class NewerClients:
         meta = _members(params.get("_meta", b""))
         mirrored.check(http, id_, message.method, params, meta)
         of = self._session(guest, meta, params.get("requestState", b""))
-        await self._check_arguments(http, id_, message.method, params, of)
+        if message.method == "tools/call" and self._gateway.config.serve.direct:
+            await self._check_arguments(http, id_, params, of)
         part = of.parts.take((id_,))
         self._gateway.turn.take_soon(partial(part.message, message))
         return part
@@ -132,12 +134,9 @@ class NewerClients:
     def _parking(self, key: tuple[str, str | None, str | None, int]) -> Parking:
         return self._recorded[key].session.dispatch.parking
 
-    async def _check_arguments(
-        self, http: HttpExchange, id_: bytes, method: str, params: Mapping[str, bytes], of: Recorded
-    ) -> None:
+    async def _check_arguments(self, http: HttpExchange, id_: bytes, params: Mapping[str, bytes], of: Recorded) -> None:
         """Compare the headers that a tool's schema asks for, where tools are shown directly: ours ask for none."""
-        if method != "tools/call" or not self._gateway.config.serve.direct:
-            return
+        await asyncio.sleep(0)  # from here on in a task, as those need that keep to time
         tools = await of.session.direct.tools(of.session.caller)
         name = jsonrpc.text(params.get("name", b""))
         tool = next((tool for shown, tool in tools.named if shown == name), None)

@@ -14,6 +14,7 @@ _ALIVE = b": \r\n\r\n"
 _STREAM_HEADERS: list[Header] = [
     (b"content-type", STREAM), (b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"),
 ]  # fmt: skip
+_OK = 200  # a member of an enumeration is looked up by a function, until Python 3.12
 NOBODY_READS = 1 << 30  # as many bytes as wait where no client is: what may be left out is
 _STATUS = {
     jsonrpc.METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
@@ -42,14 +43,18 @@ class StreamedLines:
         self._silence: asyncio.TimerHandle | None = None
 
     def write(self, *pieces: bytes | memoryview) -> None:
-        if self.is_gone or self.is_over:
-            return
-        line = b"".join(pieces)
+        if not (self.is_gone or self.is_over):
+            self._send(b"".join(pieces))
+
+    def _send(self, line: bytes) -> None:
         self.pending += len(line)
         self._written.append(line)
         if not self._is_due:
             self._is_due = True
-            self._turn.written(self._flush)
+            if self._turn.reading:
+                self._turn.written(self._flush)
+            else:  # whoever writes goes on first: a request may end with its answer
+                asyncio.get_running_loop().call_soon(self._turn.written, self._flush)
         if self.pending > bounds.UNREAD:
             self._readers.hold()
 
@@ -60,11 +65,12 @@ class StreamedLines:
         self._is_due = False
         self._ready += self._written
         self._written.clear()
-        self.wake()
+        if (waiting := self._waiting) and not waiting.done():
+            waiting.set_result(None)
 
     def wake(self) -> None:
-        if self._waiting and not self._waiting.done():
-            self._waiting.set_result(None)
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(_end, self._waiting)
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -85,11 +91,11 @@ class StreamedLines:
         self.is_gone = True
         self._readers.close()
 
-    async def _lines(self) -> list[bytes]:
+    async def _lines(self, http: HttpExchange) -> list[bytes]:
         """The lines that are there now, or come next; none after some seconds of silence."""
         if not (self._ready or self.is_gone or self.is_over):
             loop = asyncio.get_running_loop()
-            self._waiting = loop.create_future()
+            self._waiting = http.waiting()
             self._silent_since = loop.time()
             if self._silence is None:
                 self._silence = loop.call_later(_ALIVE_S, self._look)
@@ -122,7 +128,7 @@ class StreamedLines:
         """Send all as events until there is no more, or the client goes."""
         await http.begin(HTTPStatus.OK, [*_STREAM_HEADERS, *headers])
         await http.write(_ALIVE)  # so that a client sees at once that it is open
-        await self._stream_on(http, await self._lines() if self._ready else [])
+        await self._stream_on(http, await self._lines(http) if self._ready else [])
 
     async def _stream_on(self, http: HttpExchange, lines: list[bytes]) -> None:
         while not self.is_gone:
@@ -133,9 +139,14 @@ class StreamedLines:
             if self.is_over and not self._ready:
                 await http.write(b"", more=False)
                 return
-            lines = await self._lines()
+            lines = await self._lines(http)
             if not lines and not self.is_over:
                 await http.write(_ALIVE)
+
+
+def _end(waiting: "asyncio.Future[None] | None") -> None:
+    if waiting and not waiting.done():
+        waiting.set_result(None)
 
 
 def _event(line: bytes) -> bytes:
@@ -173,11 +184,14 @@ class PostAnswer(StreamedLines):
         return bool(self._open)
 
     def write(self, *pieces: bytes | memoryview) -> None:
-        if self.is_over and self._beyond:
-            self._beyond(*pieces)
+        if self.is_over:
+            if self._beyond:
+                self._beyond(*pieces)
             return
-        super().write(*pieces)
-        self._note(bytes(pieces[0]))
+        line = b"".join(pieces)
+        self._note(line)
+        if not self.is_gone:
+            self._send(line)
 
     def _note(self, beginning: bytes) -> None:
         for prefix in self._open:
@@ -198,7 +212,7 @@ class PostAnswer(StreamedLines):
 
     async def send(self, http: HttpExchange, headers: Callable[[], list[Header]], *, streams: bool) -> None:
         """Answer with one JSON object if that is all, and else with a stream."""
-        lines = await self._lines() if not streams else []
+        lines = await self._lines(http) if not streams else []
         if self.is_gone:
             return
         if self.is_over and self._is_single and len(lines) == 1:
@@ -219,7 +233,7 @@ class PostAnswer(StreamedLines):
 
     def _status(self, line: bytes) -> int:
         if not self._is_modern or b'"error":' not in line[:600]:
-            return HTTPStatus.OK
+            return _OK
         error = jsonrpc.members_or_empty(jsonrpc.members_or_empty(line).get("error", b""))
         code = error.get("code", b"")
         return _STATUS.get(int(code), HTTPStatus.OK) if code.lstrip(b"-").isdigit() and len(code) < 8 else HTTPStatus.OK

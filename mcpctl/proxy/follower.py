@@ -225,11 +225,11 @@ class Follower:
 
     # ---- looking
 
-    def look(self) -> "asyncio.Task[None] | None":
-        """Compare the stamps once for each read; returns the work to wait for."""
-        reading = self._turn.reading
-        if reading == 0 or reading != self._looked_at:
-            self._looked_at = reading
+    def look(self, reading: int = 0) -> "asyncio.Task[None] | None":
+        """Compare the stamps once for each read, by default the one that goes on; returns the work to wait for."""
+        reading = reading or self._turn.reading
+        if reading == 0 or reading > self._looked_at:
+            self._looked_at = max(self._looked_at, reading)
             self._look_again()
         return self.settling
 

@@ -1,8 +1,9 @@
 """One request of a connection, and its answer, as ASGI has them."""
 
 import asyncio
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterator, MutableMapping, Sequence
 from http import HTTPStatus
+from types import coroutine
 from typing import Any, Protocol
 
 Message = MutableMapping[str, Any]
@@ -14,6 +15,7 @@ _running: "set[Answering]" = set()  # the loop itself keeps no task from being c
 
 class Channel(Protocol):
     app: Any
+    needs_task: bool
     loop: asyncio.AbstractEventLoop
     transport: asyncio.Transport
     room: asyncio.Future[None] | None
@@ -22,29 +24,77 @@ class Channel(Protocol):
     def answered(self, asked: Any) -> None: ...
 
 
+class Suspended:
+    """A future of a request that no task runs: what waits for it goes on within `set_result`."""
+
+    def __init__(self, go_on: Callable[[], None]) -> None:
+        self._go_on = go_on
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def set_result(self, result: None) -> None:
+        self._is_done = True
+        self._go_on()
+
+    def __await__(self) -> Iterator[Any]:
+        return iter((self,))
+
+
 class Answering:
-    def __init__(self, connection: Channel, scope: Message, *, keeps_alive: bool) -> None:
+    is_running = False  # whether the application knows of it
+    is_begun = False  # whether the head of the answer has been given
+    is_over = False
+    _size = 0
+    _is_whole = False  # whether all of the body has come
+    _is_gone = False
+    _coming: asyncio.Future[None] | None = None
+    _on_gone: Callable[[], None] | None = None
+    _head = b""
+    _is_chunked = False
+    _is_read = False  # whether the application has asked for it
+    _is_given = False  # whether the application has all of it
+    _task: asyncio.Task[None] | None = None
+
+    def __init__(
+        self, connection: Channel, scope: Message, notes: dict[Any, Any], *, keeps_alive: bool,
+        body: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """An application may keep `notes` of what it finds in the head: the next request with the same has them too."""
         self.keeps_alive = keeps_alive
-        self.is_begun = False  # whether the head of the answer has been given
-        self.is_over = False
+        self.scope = scope
         self._connection = connection
-        self._scope = scope
-        scope["extensions"] = {"gone": {"tell": self.tell}}
+        self._notes = notes
         self._body: list[bytes] = []
-        self._size = 0
-        self._is_whole = False  # whether all of the body has come
-        self._is_gone = False
-        self._coming: asyncio.Future[None] | None = None
-        self._on_gone: Callable[[], None] | None = None
-        self._head = b""
-        self._is_chunked = False
-        self._is_read = False  # whether the application has asked for it
-        self._is_given = False  # whether the application has all of it
+        if body is not None:
+            self._body, self._size, self._is_whole = [body], len(body), True
 
     # ---- what the connection tells
 
     def begin(self) -> None:
-        self._task = self._connection.loop.create_task(self._run())
+        """Have the application run: where it may, without a task as long as it waits for nothing but a `pause`."""
+        _running.add(self)
+        self.is_running = True
+        extensions = {"gone": {"tell": self.tell}, "waiting": {"begin": self.pause}, "notes": self._notes}
+        self.scope["extensions"] = extensions
+        self._running = self._run()
+        if self._is_whole and not self._connection.needs_task:
+            self._go_on()
+        else:
+            self._task = self._connection.loop.create_task(self._running)
+
+    def is_plain(self, length: int) -> bool:
+        """Whether a body of this length has come, and another request may."""
+        return self._is_whole and self._size == length and self.keeps_alive
+
+    def _go_on(self) -> None:
+        try:
+            waits = self._running.send(None)
+        except StopIteration:
+            return
+        if not isinstance(waits, Suspended):
+            self._task = self._connection.loop.create_task(_rest(self._running, waits))
 
     def take(self, part: bytes) -> int:
         """Take a part of the body; how much waits."""
@@ -73,16 +123,15 @@ class Answering:
     # ---- what the application does
 
     async def _run(self) -> None:
-        _running.add(self)
         try:
-            await self._connection.app(self._scope, self.receive, self.send)
+            await self._connection.app(self.scope, self.receive, self.send)
         except Exception as error:
             if not self.is_over:
                 problem = {"message": "ASGI", "exception": error}
                 self._connection.loop.call_exception_handler(problem)
         finally:
             _running.discard(self)
-            del self._scope["extensions"]  # which refers to us
+            del self.scope["extensions"]  # which refers to us
         if self.is_over or self._is_gone:
             return
         if self.is_begun:
@@ -91,6 +140,10 @@ class Answering:
         headers = [(b"content-length", b"0"), (b"connection", b"close")]
         await self.send({"type": "http.response.start", "status": 500, "headers": headers})
         await self.send({"type": "http.response.body"})
+
+    def pause(self) -> Any:
+        """A future for the application to wait for."""
+        return self._connection.loop.create_future() if self._task else Suspended(self._go_on)
 
     def tell(self, callback: Callable[[], None] | None) -> None:
         """Call this once the client goes before it is answered, which saves a task that waits for it."""
@@ -117,7 +170,7 @@ class Answering:
         return {"type": "http.request", "body": body, "more_body": not is_last}
 
     def _expects(self) -> bool:
-        return any(name == b"expect" and value.lower() == b"100-continue" for name, value in self._scope["headers"])
+        return any(name == b"expect" and value.lower() == b"100-continue" for name, value in self.scope["headers"])
 
     async def send(self, message: Message) -> None:
         while self._connection.room and not self._is_gone:
@@ -134,8 +187,8 @@ class Answering:
         given = dict(headers)
         lines = [_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status, *[b"%b: %b\r\n" % header for header in headers]]
         has_length = b"content-length" in given
-        if not has_length and status not in _WITHOUT_BODY and self._scope["method"] != "HEAD":
-            self._is_chunked = self._scope["http_version"] == "1.1"
+        if not has_length and status not in _WITHOUT_BODY and self.scope["method"] != "HEAD":
+            self._is_chunked = self.scope["http_version"] == "1.1"
             self.keeps_alive &= self._is_chunked  # else its end is that of the connection
             lines += [b"transfer-encoding: chunked\r\n"] if self._is_chunked else []
         if given.get(b"connection") == b"close":
@@ -151,7 +204,7 @@ class Answering:
             self._head = b""
 
     def _write(self, body: bytes, *, is_last: bool) -> None:
-        if self._scope["method"] == "HEAD":
+        if self.scope["method"] == "HEAD":
             body = b""
         if self._is_chunked:
             body = (b"%x\r\n%b\r\n" % (len(body), body) if body else b"") + (b"0\r\n\r\n" if is_last else b"")
@@ -160,6 +213,22 @@ class Answering:
             self._head = b""
         if is_last:
             self.is_over = True
-            self._wake()
+            if self._coming:
+                self._wake()
             self._on_gone = None
             self._connection.answered(self)
+
+
+@coroutine
+def _rest(running: Coroutine[Any, Any, None], waits: Any) -> Generator[Any, Any, None]:
+    """A coroutine, from where it waits for this."""
+    try:
+        while True:
+            try:
+                result = yield waits
+            except BaseException as error:
+                waits = running.throw(error)
+            else:
+                waits = running.send(result)
+    except StopIteration:
+        return

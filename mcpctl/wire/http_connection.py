@@ -3,6 +3,7 @@ one write. It keeps to time and to bounds on any transport, and takes nothing th
 """
 
 import asyncio
+import re
 from collections import deque
 from http import HTTPStatus
 from typing import Any, ClassVar
@@ -13,10 +14,11 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from mcpctl.base import bounds
-from mcpctl.wire.http_answer import Answering
+from mcpctl.wire.http_answer import Answering, Message
 
 _PIECE = 1 << 16  # bytes that are parsed at once: what they ask for is in memory at once
-
+_LONGEST_KEPT = 1 << 12  # bytes of a head that is known again
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,9})\r\n", re.IGNORECASE)
 _VERSIONS = ("1.1", "1.0")
 _LENGTHS = (b"content-length", b"transfer-encoding")
 
@@ -36,6 +38,7 @@ class HttpConnection(asyncio.Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:  # fmt: skip
         self.app = config.loaded_app
+        self.needs_task = getattr(self.app, "needs_task", True)  # whether it asks for the task that it runs in
         self.loop = _loop or asyncio.get_running_loop()
         self.transport: asyncio.Transport
         self._state = server_state
@@ -49,6 +52,10 @@ class HttpConnection(asyncio.Protocol):
         self._begun = 0  # bytes of one that is not
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
+        self._known = b""  # the head of the last request, without the length of its body
+        self._known_scope: Message
+        self._length_at: int
+        self._notes: dict[Any, Any] = {}  # what the application has noted of that head
         self._reading = True
         self._is_ending = False  # whether nothing that comes is of use any more
         self._is_staying = False  # whether the head of a request that wished for another protocol is read once more
@@ -126,6 +133,39 @@ class HttpConnection(asyncio.Protocol):
             self._parse(piece)
 
     def _parse(self, data: bytes) -> None:
+        if self._asked or self._begun or self._body_of or not self._take_like_last(data):
+            self._feed(data)
+        self._begin()
+
+    def _take_like_last(self, data: bytes) -> bool:
+        """Take a whole request with a head as the last one's but for the length: its parser would find the same."""
+        end = data.find(b"\r\n\r\n", 0, _LONGEST_KEPT)
+        length = _LENGTH.search(data, 0, end + 2) if end > 0 else None
+        if not length or len(data) != end + 4 + int(length[1]):
+            return False
+        head = data[: length.start(1)] + data[length.end(1) : end]
+        if head != self._known:
+            self._learn(data, head, int(length[1]))
+            return True
+        _heads.pop(self, None)
+        headers = self._headers.copy()
+        headers[self._length_at] = b"content-length", length[1]
+        scope = {**self._known_scope, "headers": headers, "state": self._app_state.copy()}
+        self._asked.append(Answering(self, scope, self._notes, keeps_alive=True, body=data[end + 4 :]))
+        return True
+
+    def _learn(self, data: bytes, head: bytes, length: int) -> None:
+        """Parse a request, and know the head of the next one if it is the same, and ends where it was taken to end."""
+        self._feed(data)
+        if len(self._asked) == 1 and self._asked[0].is_plain(length) and not (self._body_of or self._begun):
+            self._known, self._known_scope = head, {**self._asked[0].scope}
+            self._length_at = [name for name, _ in self._headers].index(b"content-length")
+
+    def _begin(self) -> None:
+        if self._asked and not (first := self._asked[0]).is_running:
+            first.begin()
+
+    def _feed(self, data: bytes) -> None:
         heads = self._heads if self._body_of is None else -1
         try:
             self._parser.feed_data(data)
@@ -146,12 +186,10 @@ class HttpConnection(asyncio.Protocol):
             self.loop.call_soon(self._parse_on)
 
     def _stay(self, rest: bytes) -> None:
-        """Go on with the same protocol where another was wished for, as some clients do by habit: the parser that has
-        stopped would take a body for that protocol's, so that another one reads it."""
-        lengths = [header for header in self._headers if header[0] in _LENGTHS]
+        """Go on with the same protocol where another was wished for: the parser would take a body for that one's."""
         self._is_staying = True
         self._parser = httptools.HttpRequestParser(self)
-        head = b"".join(b"%b: %b\r\n" % header for header in lengths)
+        head = b"".join(b"%b: %b\r\n" % header for header in self._headers if header[0] in _LENGTHS)
         self._parser.feed_data(b"POST * HTTP/1.1\r\n%b\r\n" % head)
         self._unparsed[:0] = rest
 
@@ -207,10 +245,10 @@ class HttpConnection(asyncio.Protocol):
         }  # fmt: skip
         if scope["method"] == "CONNECT":
             raise Ambiguous
-        self._body_of = asked = Answering(self, scope, keeps_alive=version == "1.1" and parser.should_keep_alive())
-        self._asked.append(asked)
-        if len(self._asked) == 1:
-            asked.begin()
+        self._known, self._notes = b"", {}
+        stays = version == "1.1" and parser.should_keep_alive()
+        self._body_of = Answering(self, scope, self._notes, keeps_alive=stays)
+        self._asked.append(self._body_of)
 
     def on_body(self, part: bytes) -> None:
         if (asked := self._body_of) and asked.take(part) > bounds.UNTAKEN:
@@ -241,7 +279,7 @@ class HttpConnection(asyncio.Protocol):
             self._end()
             return
         if self._asked:
-            self._asked[0].begin()
+            self.loop.call_soon(self._begin)  # by itself: it may be answered at once, as the one after it
         elif self._is_wrong:
             self.transport.write(_WRONG)
             self._end()

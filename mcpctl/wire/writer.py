@@ -48,6 +48,7 @@ class Turn:
         self._writers: list[Callable[[], None]] = []
         self._coming: list[Callable[[], None]] = []
         self._reads = 0
+        self._next = 0  # that of what comes now
         self.reading = 0
         """The number of the read whose lines are handled now; 0 where none are. A state before any of them was sent is
         one before the read."""
@@ -58,9 +59,10 @@ class Turn:
         """Those who read for one client alone; `others` read for some more, as for all of one token."""
         return Readers(self, self.readers, *others)
 
-    def take(self, handle: Callable[[], None]) -> None:
-        self._reads += 1
-        self.reading = self._reads
+    def take(self, handle: Callable[[], None], reading: int = 0) -> None:
+        if not reading:
+            self._reads += 1
+        self.reading = reading or self._reads
         try:
             handle()
         finally:
@@ -73,12 +75,21 @@ class Turn:
 
     def take_soon(self, handle: Callable[[], None]) -> None:
         """Handle what has come in one turn with what else comes in this round of the event loop."""
+        if not self._next:
+            self.coming()
         self._coming.append(handle)
-        if len(self._coming) == 1:
+
+    def coming(self) -> int:
+        """The number of the read as which all is handled that comes in this round of the event loop."""
+        if not self._next:
+            self._reads += 1
+            self._next = self._reads
             asyncio.get_running_loop().call_soon(self._take_coming)
+        return self._next
 
     def _take_coming(self) -> None:
         coming, self._coming = self._coming, []
+        reading, self._next = self._next, 0
         rest = iter(coming)
 
         def handle_some() -> None:
@@ -88,10 +99,10 @@ class Turn:
                 if time.perf_counter() > last:
                     break
 
-        self.take(handle_some)
+        self.take(handle_some, reading)
         if left := list(rest):
+            self.coming()
             self._coming[:0] = left
-            asyncio.get_running_loop().call_soon(self._take_coming)
 
     def written(self, flush: Callable[[], None]) -> None:
         """Let a writer send now, or at the end of the turn."""
@@ -131,6 +142,7 @@ class Readers:
         self._taken = asyncio.Event()
         self._taken.set()
         self._held = asyncio.Event()
+        self._holds = False
         self.open()
 
     def open(self) -> None:
@@ -140,7 +152,8 @@ class Readers:
                 others._follow()
 
     def close(self) -> None:
-        self.release()
+        if self._holds:
+            self.release()
         for others in self._shared:
             others._clients -= 1
             if others._holding:
@@ -148,14 +161,15 @@ class Readers:
 
     def join(self, reader: Pausable) -> None:
         self._readers.add(reader)
-        if not self._taken.is_set():
+        if self._holds:
             reader.pause()
 
     def leave(self, reader: Pausable) -> None:
         self._readers.discard(reader)
 
     def hold(self) -> None:
-        if self._taken.is_set():
+        if not self._holds:
+            self._holds = True
             self._taken.clear()
             self._held.set()
             for reader in self._readers:
@@ -165,7 +179,8 @@ class Readers:
                 others._follow()
 
     def release(self) -> None:
-        if not self._taken.is_set():
+        if self._holds:
+            self._holds = False
             self._taken.set()
             self._held.clear()
             for others in self._shared:

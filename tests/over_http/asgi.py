@@ -80,6 +80,7 @@ class Web:
         self.world = world
         self.front = Front(world.gateway, world.offer, listened, token, is_open=is_open)
         self.answers: list[Answer] = []
+        self.notes: dict[Any, dict[str, Any]] = {}
 
     def ask(
         self,
@@ -106,6 +107,10 @@ class Web:
         is_slow = is_cut or (parts is not None and not parts)  # of a body that never comes, nothing is there
         coming = [raw] if parts is None else list(parts) or [b"", b""]
 
+        # As a connection does where one request is whole and has the head of the one before it.
+        head = address, method, path, *named.items(), *more
+        notes = {} if is_slow or parts else self.notes.setdefault(head, {})
+
         async def receive() -> dict[str, Any]:
             if coming[is_slow:]:
                 part = coming.pop(0)
@@ -127,7 +132,7 @@ class Web:
         scope = {
             "type": "http", "method": method, "path": path, "client": (address, 5000), "server": ("127.0.0.1", 8080),
             "headers": [(name.encode(), value.encode()) for name, value in (*named.items(), *more)],
-            "extensions": {"gone": {"tell": answer.tell}},
+            "extensions": {"gone": {"tell": answer.tell}, "notes": notes},
         }  # fmt: skip
         answer.task = asyncio.ensure_future(self.front(scope, receive, send))
         self.answers.append(answer)

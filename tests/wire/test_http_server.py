@@ -16,6 +16,7 @@ from uvicorn.server import ServerState
 from mcpctl.base import bounds
 from mcpctl.wire import http_connection as connection
 from mcpctl.wire import http_server as server
+from tests.table import for_each
 
 ENOUGH_S = 60
 ANSWERED = PlainTextResponse("answered")
@@ -473,3 +474,147 @@ def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.Monke
         writer.close()
 
     served(talk, answer)
+
+
+LIKE = b"POST /a?b HTTP/1.1\r\nHost: x\r\nX-A: 1\r\nContent-Length: %d\r\nX-B: 2\r\n\r\n"
+FIRST = LIKE % 2 + b"{}"
+FOLLOWED: dict[str, list[bytes]] = {
+    "the same": [FIRST, FIRST],
+    "other lengths": [LIKE % 0, LIKE % 9 + b"123456789", LIKE % 3 + b"[1]"],
+    "a length with noughts": [(LIKE % 7).replace(b": 7", b": 007") + b"1234567"],
+    "a length in other letters": [(LIKE % 2).replace(b"Content-L", b"CONTENT-l") + b"{}", FIRST],
+    "another path": [(LIKE % 2).replace(b"/a", b"/c") + b"{}"],
+    "another method": [b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"],
+    "a body that looks like a head": [LIKE % len(FIRST) + FIRST],
+    "chunks": [CHUNKED + b"2\r\n{}\r\n0\r\n\r\n"],
+    "a wish for another protocol": [(LIKE % 2).replace(b"X-B: 2", b"Connection: Upgrade\r\nUpgrade: h2c") + b"{}"],
+}
+
+
+@for_each("requests", FOLLOWED.values())
+def test_a_request_after_one_with_nearly_the_same_head_is_read_as_by_itself(requests: list[bytes]) -> None:
+    seen: list[Any] = []
+    kept = ("method", "path", "query_string", "headers", "http_version")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        body = b""
+        while (message := await receive()).get("more_body"):
+            body += message["body"]
+        seen.append([*(scope[name] for name in kept), body + message["body"]])
+        await ANSWERED(scope, receive, send)
+
+    async def talk(port: int) -> None:
+        sent = [FIRST, *(part for request in requests for part in (request, FIRST))]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for request in sent:
+            writer.write(request)
+            await reader.readuntil(b"answered")
+        for cut in (10, len(FIRST) - 1):  # not whole at once, and more than one at once
+            writer.write(FIRST[:cut])
+            await writer.drain()
+            await asyncio.sleep(0.01)
+            writer.write(FIRST[cut:] + FIRST)
+            for _ in range(2):
+                await reader.readuntil(b"answered")
+        writer.close()
+        on_one, seen[:] = seen[:], []
+        for request in [*sent, *[FIRST] * 4]:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            await reader.readuntil(b"answered")
+            writer.close()
+        assert on_one == seen
+
+    served(talk, app)
+
+
+REFUSED_AFTER: dict[str, bytes] = {
+    "a length twice": (LIKE % 2).replace(b"X-B: 2", b"Content-Length: 2") + b"{}",
+    "length and chunks": (LIKE % 2).replace(b"X-B: 2", b"Transfer-Encoding: chunked") + b"{}",
+    "a length that is folded": (LIKE % 2).replace(b": 2\r\n", b": 2\r\n 0\r\n", 1) + b"{}",
+    "no length": (LIKE % 2).replace(b": 2", b": ", 1) + b"{}",
+    "two hosts": (LIKE % 2).replace(b"X-B: 2", b"Host: y") + b"{}",
+    "a bare line feed": (LIKE % 2).replace(b"2\r\n\r\n", b"2\r\n\n") + b"{}",
+}
+
+
+@for_each("odd", REFUSED_AFTER.values())
+def test_what_is_refused_by_itself_is_refused_after_others_with_nearly_the_same_head(odd: bytes) -> None:
+    async def talk(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(3):
+            writer.write(FIRST)
+            await reader.readuntil(b"answered")
+        for _ in range(2):
+            writer.write(odd)
+        writer.write_eof()
+        assert (await reader.read()).startswith(b"HTTP/1.1 400")
+        writer.close()
+
+    served(talk)
+
+
+class Taskless:
+    """An application that needs no task, whose requests wait as their paths say."""
+
+    needs_task = False
+
+    def __init__(self) -> None:
+        self.waiting: list[Any] = []
+        self.notes: list[Any] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/fails":
+            raise ValueError("as it should")
+        if scope["path"] == "/soon":
+            await asyncio.sleep(0)
+            async with asyncio.timeout(ENOUGH_S):
+                await asyncio.sleep(0)
+        if scope["path"] in ("/waits", "/waits-later"):
+            if scope["path"] == "/waits-later":
+                await asyncio.sleep(0)
+            self.waiting.append(scope["extensions"]["waiting"]["begin"]())
+            await self.waiting[-1]
+        self.notes.append(scope["extensions"]["notes"])
+        await ANSWERED(scope, receive, send)
+
+
+def test_an_application_without_a_task_waits_fails_and_answers_as_one_with_a_task() -> None:
+    app = Taskless()
+    problems: list[Any] = []
+
+    async def talk(port: int) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, problem: problems.append(problem["exception"]))
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for path in (b"/", b"/soon", b"/waits", b"/waits-later"):
+            writer.write(FIRST.replace(b"/a", path))
+            if path.startswith(b"/waits"):
+                while not app.waiting:
+                    await asyncio.sleep(0.001)
+                app.waiting.pop().set_result(None)
+            await reader.readuntil(b"answered")
+        many = 1000  # each is answered at once, and none within the answer to the one before
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * many)
+        for _ in range(many):
+            await reader.readuntil(b"answered")
+        writer.write(FIRST.replace(b"/a", b"/fails"))
+        assert (await reader.read()).startswith(b"HTTP/1.1 500")
+        writer.close()
+
+    served(talk, app)
+    assert [str(problem) for problem in problems] == ["as it should"]
+
+
+def test_what_an_application_notes_of_a_head_is_there_for_the_next_request_with_the_same_on_its_connection() -> None:
+    app = Taskless()
+
+    async def talk(port: int) -> None:
+        for _ in range(2):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for request in (FIRST, LIKE % 4 + b"null", FIRST.replace(b"/a", b"/c"), FIRST):
+                writer.write(request)
+                await reader.readuntil(b"answered")
+            writer.close()
+
+    served(talk, app)
+    assert [[a is b for b in app.notes].index(True) for a in app.notes] == [0, 0, 2, 3, 4, 4, 6, 7]
