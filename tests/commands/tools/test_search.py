@@ -102,7 +102,7 @@ def test_explained_text_adds_up_to_the_relevance_to_the_last_digit(mcpctl: Mcpct
 def test_explained_text_tells_which_word_of_the_tool_is_near(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     explained = mcpctl("tools", "search", "prediction for a town", "--explain", "--limit", "1").out
-    assert re.search(r"^  prediction: meaning 0\.\d{4} \(≈ forecast 0\.\d\d\)$", explained, re.MULTILINE)
+    assert re.search(r"^  prediction: .*\bmeaning 0\.\d{4} \(≈ forecast 0\.\d\d\)$", explained, re.MULTILINE)
 
 
 def test_explained_a_named_tool_is_told_to_be_pinned(mcpctl: Mcpctl, paths: Paths) -> None:
