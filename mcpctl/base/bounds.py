@@ -102,6 +102,12 @@ OTLP_S = 30  # seconds in which the answer to it has to come
 OTLP_PATIENCE_S = 60  # seconds for which the same is sent again, unless records are followed
 OTLP_WAIT_S = 3600  # seconds of a Retry-After
 
+LEARNT = 400  # calls on record from which searches learn, the newest
+LEARNT_QUERIES = 8  # queries of one search that such a call may have been for
+LEARNT_OF_SESSION, LEARNT_OF_TOOL = 5, 2  # calls of one session among them, and of one tool in it
+LEARNT_OF_CLIENT, LEARNT_OF_SERVER = 200, 200  # and those of one client, and of one server
+LEARNT_SEARCHES, LEARNT_CALLS = 2_000, 20_000  # the newest searches and calls that are looked at for these
+
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0  # before a stream is opened again, whatever its server asks for
 
 

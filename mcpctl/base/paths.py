@@ -42,6 +42,7 @@ class Paths:
     dashboard = _InData("dashboard.json")  # where the dashboard runs, and the key of its logins; locked by its process
     verdicts = _InData("verdicts.json")  # which tools look like an attack, derived from the catalog alone
     search_index = _InData("search-index.npz")  # the last search of a command, derived from the catalog alone
+    learnt = _InData("learnt.npz")  # what searches have learnt from use, derived from the records and the catalog
 
     @property
     def index(self) -> Path:

@@ -425,15 +425,16 @@ def measures() -> Columns:
         fields=FIELDS,
         shown=(
             "provider", "queries", "recall@1", "recall@5", "recall@5_ci", "recall@10", "ndcg@10", "ndcg@10_ci", "mrr",
-            "latency_p50_ms", "latency_p95_ms",
+            "latency_p50_ms", "latency_p95_ms", "learning", "learning_calls", "learning_gain",
         ),
         render={
+            "learning_gain": lambda gain: "" if gain is None else f"{gain:+.3f}",
             **dict.fromkeys(METRICS, "{:.3f}".format),
             **dict.fromkeys((f"{name}_ci" for name in METRICS), lambda ends: f"{ends[0]:.2f}-{ends[1]:.2f}"),
         },
         labels={
             **labels, **{f"{name}_ci": f"{label}_CI" for name, label in labels.items()},
-            "latency_p50_ms": "P50", "latency_p95_ms": "P95",
+            "latency_p50_ms": "P50", "latency_p95_ms": "P95", "learning_calls": "CALLS", "learning_gain": "GAIN",
         },
         goes=("ndcg@10_ci", "recall@5_ci", "latency_p95_ms", "recall@1", "queries"),
         noun="providers",

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from mcpctl.config.config import load
 from mcpctl.config.settings import OPTIMIZATIONS
 from mcpctl.search import evaluate
 from mcpctl.search.evaluate import METRICS, Label, Measured
+from mcpctl.search.lessons import learnt_from_use
 from mcpctl.search.providers import builder
 from mcpctl.toolsets.toolset import searched
 
@@ -31,10 +33,13 @@ def measured(
     results = []
     for name in dict.fromkeys(providers or [config.optimization]):
         with output.progress("indexing", "tools") as on_progress:
-            provider = builder(config, paths, name, on_progress)(tools, searched(tools), None)
+            # Lessons from the records are not measured with these.
+            build = builder(config, paths, name, on_progress, learns=not from_records)
+            provider = build(tools, searched(tools), None)
             provider.search([""])  # so that the first query does not wait for what all need
+            learnt = learnt_from_use(provider, paths, config.project)
         with output.progress("searching", "queries") as on_progress:
-            results.append(evaluate.measure(provider, labels, on_progress))
+            results.append(replace(evaluate.measure(provider, labels, on_progress), learnt=learnt))
     return results
 
 

@@ -46,6 +46,7 @@ class Project(Section, frozen=True):
 class Search(Section, frozen=True):
     optimization: str = OPTIMIZATIONS[0]
     answer_tokens: int = 2000
+    learn: bool = False
     semantic_model: str = ""  # a folder with a model; with a `semantic_url`, the model's name there
     semantic_url: str = ""
     semantic_timeout_s: float = 5

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
-from mcpctl.doctor import clients, configuration, files, http_apis, processes, programs
+from mcpctl.doctor import clients, configuration, files, http_apis, processes, programs, searches
 from mcpctl.doctor.findings import Case, Check, DoctorFinding, finding
 
 AREAS: Mapping[str, Sequence[Check]] = {
@@ -15,7 +15,7 @@ AREAS: Mapping[str, Sequence[Check]] = {
     "programs": (programs.of_mcpctl, programs.of_commands, programs.of_windows),
     "data": (
         files.of_folder, files.of_journals, files.of_index, files.of_removed, files.of_loosened, files.of_pause,
-        files.of_decisions,
+        files.of_decisions, searches.of_learning,
     ),
     "processes": (processes.of_dead_owners,),
     # The last: programs that are started here may put right what the others find.

@@ -29,6 +29,7 @@ from mcpctl.wire.threads import WorkQueue, apart
 
 if TYPE_CHECKING:
     from mcpctl.search.bm25 import Bm25
+    from mcpctl.search.lessons import Learning
 
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
@@ -122,6 +123,7 @@ class Searching:
         self._whole: Bm25 | None = None  # the index of all tools that are known, once there are many of what is seen
         self._whole_at = -1  # the `changes` of the lists that it was made of
         self._tools: Mapping[str, Tool] = {}
+        self._learning: Learning | None = None
 
     def close(self) -> None:
         self._ranking.add(self._close_state)
@@ -194,7 +196,14 @@ class Searching:
             index = _Index(provider, {tool.key: tool for tool in visible})
         self._indexes[seen] = index
         self._tools = index.tools
-        return index.provider
+        return self._taught(index.provider, view) if view.config.search.learn else index.provider
+
+    def _taught(self, provider: Provider, view: View) -> Provider:
+        if self._learning is None:
+            from mcpctl.search.lessons import Learning  # most have that off
+
+            self._learning = Learning(self._paths)
+        return self._learning.taught(provider, view.project, view.token_id)
 
     def _part_of_another(self, view: View, visible: Sequence[Tool]) -> Provider | None:
         """An index from the parts of one that has these tools and more: to read them is most of the work."""
@@ -214,7 +223,7 @@ class Searching:
         settings = (view.config.search, view.config.optimization, view.project)
         if settings not in self._builds:
             self._builds = dict(list(self._builds.items())[-_MOST_INDEXES + 1 :])
-            self._builds[settings] = builder(view.config, self._paths)
+            self._builds[settings] = builder(view.config, self._paths, learns=False)
         return self._builds[settings]
 
     def _answer(

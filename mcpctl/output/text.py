@@ -166,6 +166,7 @@ def explained(row: Row) -> Iterator[str]:
     by_word: dict[str, list[str]] = {}
     for part in why["parts"]:
         near = f" (≈ {part['near']['word']} {part['near']['cosine']:.2f})" if "near" in part else ""
+        near += f" (≈ '{part['recorded']}')" if "recorded" in part else ""
         by_word.setdefault(part["word"] or "", []).append(f"{part['field']} {part['score']:.4f}{near}")
     for word, parts in by_word.items():
         yield line_of(f"  {word or '(all words)'}: {', '.join(parts)}")

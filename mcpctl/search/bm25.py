@@ -1,12 +1,13 @@
 """The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -45,6 +46,15 @@ CONTEXT = 0.2  # the most that a context adds: it helped if it was about the tas
 Near = Callable[[str], Scores]
 
 
+class Lift(Protocol):
+    """A cause to lift some tools of an index for some queries."""
+
+    def lifted(self, answer: QueryScores) -> QueryScores: ...
+
+
+Teach = Callable[["Bm25"], Lift | None]
+
+
 class Bm25:
     """Ranks tools by the words of their fields and by what these mean; safe to share between threads."""
 
@@ -70,6 +80,13 @@ class Bm25:
         self._of_apis = _of_apis(self.tools)
         self._soft_words = SoftWords(self._engine, self._meaning, shipped())
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
+        self._lift: Lift | None = None
+
+    def taught(self, teach: "Teach") -> "Bm25":
+        """The same index with what use teaches it, which lifts tools in all answers but weak ones."""
+        taught = copy.copy(self)
+        taught._lift = teach(self)
+        return taught
 
     def only(self, tools: Sequence[Tool]) -> "Bm25 | None":
         """An index of these tools alone, made from the parts that this one has of them; None where it lacks any. Words,
@@ -93,15 +110,17 @@ class Bm25:
         """The best `limit` tools for any of the queries; the context only reorders them. `near` adds to the
         relevance."""
         queries, context = self.parted(queries[:MAX_QUERIES], context)
-        answers = [self._answer(query, near) for query in queries]
+        answers = [self.scores(query, near) for query in queries]
         weak = [answer.best < weak_below(len(self._keys), in_english=answer.query.in_english) for answer in answers]
+        if lift := self._lift:
+            answers = [answer if stays else lift.lifted(answer) for answer, stays in zip(answers, weak, strict=True)]
         # A query with a lower best hit is lifted half the way (the geometric mean) to the highest one, so that the best
         # tool for each query is near the top; a weak query stays.
         most = max((answer.best for answer in answers), default=0.0)
         lifts = [1.0 if stays else math.sqrt(most / answer.best) for answer, stays in zip(answers, weak, strict=True)]
         lifted = [lift * answer.relevance for lift, answer in zip(lifts, answers, strict=True)]
         relevance = reduce(np.maximum, lifted) if lifted else np.zeros(len(self._keys))
-        nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else None
+        nearness = np.minimum(self.scores(context, near).relevance, 1.0) if context else None
         if nearness is not None:
             relevance = relevance * (1 + CONTEXT * nearness)
         named = list(map(self._pins.find, queries))
@@ -185,7 +204,7 @@ class Bm25:
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
 
-    def _answer(self, text: str, near: Near | None) -> QueryScores:
+    def scores(self, text: str, near: Near | None = None) -> QueryScores:
         asked, idioms = without_idioms(text)
         query = self._reader.read(asked)
         query.read_as = idioms | query.read_as

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpctl.base.errors import UpstreamFailed
 from mcpctl.base.models import Progress, Tool, unseen
@@ -15,11 +15,14 @@ from mcpctl.catalog.rows import json_lines, wrong_line
 from mcpctl.search.ranking import Provider
 from mcpctl.store.records import Records
 
+if TYPE_CHECKING:
+    from mcpctl.search.learning import Learnt
+
 CUTS = (1, 3, 5, 10)
 METRICS = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr")
 FIELDS = (
     "provider", "queries", *METRICS, *(f"{name}_ci" for name in METRICS), "latency_p50_ms", "latency_p95_ms",
-    "labels", "asked", "ranks",
+    "labels", "asked", "ranks", "learning", "learning_calls", "learning_gain", "learning_error",
 )  # fmt: skip
 DEPTH = 50  # how many results a provider is asked for; a tool beyond them counts as not found
 _RESAMPLES = 2_000
@@ -43,6 +46,7 @@ class Measured:
     labels: Sequence[Label]
     ranks: Sequence[Ranks]
     seconds: Sequence[float]
+    learnt: "Learnt | None" = None  # what the records would teach it, where it can learn
 
     def row(self) -> dict[str, Any]:
         scores = self.scores()
@@ -56,6 +60,10 @@ class Measured:
             "labels": digest(self.labels),
             "asked": [list(label.queries) for label in self.labels],
             "ranks": [list(ranks) for ranks in self.ranks],
+            "learning": self.learnt and ("on" if self.learnt.strength else "off"),
+            "learning_calls": self.learnt and self.learnt.calls,
+            "learning_gain": self.learnt and round(self.learnt.gain, 4),
+            "learning_error": self.learnt and round(self.learnt.error, 4),
         }
 
     def scores(self) -> dict[str, list[float]]:

@@ -10,7 +10,7 @@ from mcpctl.search.fields import FIELDS, fields_of
 from mcpctl.search.meaning import Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import Query
-from mcpctl.search.ranking import EMBEDDING_PART, LEAST_NEAR, MEANING_PART, NearWord, Part
+from mcpctl.search.ranking import EMBEDDING_PART, LEAST_NEAR, MEANING_PART, USE_PART, NearWord, Part
 from mcpctl.search.soft_words import NearWords
 from mcpctl.search.tokens import stem, words
 
@@ -26,6 +26,7 @@ class QueryScores(Struct, frozen=True):
     sentences: Sequence[Sequence[int]]  # the rows of the whole query, and of each sentence if it has several
     near_words: NearWords = {}
     fitting: Scores | None = None  # by how much the scores of words count, where there are tools of an HTTP API
+    use: Mapping[int, tuple[float, str]] = {}  # what use adds to tools, each with the query on record that it is of
 
 
 def parts(
@@ -55,6 +56,9 @@ def parts(
         yield from _meaning_parts(meaning, answer, number, counts, score)
     if answer.embedding is not None and answer.embedding[number]:
         yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
+    if number in answer.use:
+        score, recorded = answer.use[number]
+        yield Part("", USE_PART, lift * score, recorded=recorded)
 
 
 def _by_neighbours(

@@ -32,15 +32,13 @@ def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
 
 
 def load(path: Path, expected: str) -> Index | None:
+    if (arrays := read(path, expected)) is None:
+        return None
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            if str(file["mark"]) != expected:
-                return None
-            words, stems = (_texts(file[name]) for name in ("words", "stems"))
-            corpus = Corpus(words, stems, *(file[name] for name in _OF_CORPUS))
-            engine = Okapi(corpus)
-            return engine, Meaning(engine, file["tools"], file["stem_vectors"])
-    except Exception:  # a torn archive raises what its bytes happen to ask for, such as another compression
+        words, stems = (_texts(arrays[name]) for name in ("words", "stems"))
+        engine = Okapi(Corpus(words, stems, *(arrays[name] for name in _OF_CORPUS)))
+        return engine, Meaning(engine, arrays["tools"], arrays["stem_vectors"])
+    except Exception:
         return None
 
 
@@ -48,13 +46,23 @@ def save(path: Path, mark: str, index: Index) -> None:
     """Write an index to that file; if it cannot be written, the file stays as it is."""
     engine, meaning = index
     corpus = engine.corpus
-    arrays: dict[str, Any] = {
-        "words": _bytes(corpus.surface),
-        "stems": _bytes(corpus.terms[len(corpus.surface) :]),
+    write(
+        path, mark, words=_bytes(corpus.surface), stems=_bytes(corpus.terms[len(corpus.surface) :]),
         **{name: getattr(corpus, name) for name in _OF_CORPUS},
-        "tools": meaning.tools.astype(meaning.stems.dtype),
-        "stem_vectors": meaning.stems,
-    }
+        tools=meaning.tools.astype(meaning.stems.dtype), stem_vectors=meaning.stems,
+    )  # fmt: skip
+
+
+def read(path: Path, expected: str) -> Mapping[str, Any] | None:
+    """The arrays of a file; None if it is not there, not whole, or has another mark."""
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            return {**file} if str(file["mark"]) == expected else None
+    except Exception:  # a torn archive raises what its bytes happen to ask for, such as another compression
+        return None
+
+
+def write(path: Path, mark: str, **arrays: Any) -> None:
     with contextlib.suppress(OSError, McpctlError):
         private_dir(path.parent)
         # Opened once more, since an archive is not only appended to.

@@ -22,10 +22,22 @@ def build(
     return Bm25(tools, notes, index_path, on_progress)
 
 
-def builder(config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None) -> Build:
+def builder(
+    config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None, *,
+    learns: bool = True,
+) -> Build:  # fmt: skip
     """A function that makes the provider of that name, or the configured one, for each catalog. With `on_progress`,
-    which is told of indexing too, a search waits until all embeddings are there; without it, words rank meanwhile."""
-    name = provider or config.optimization
+    which is told of indexing too, a search waits until all embeddings are there; without it, words rank meanwhile. It
+    has learnt from use where that is configured, unless it `learns` later."""
+    made = _builder(config, paths, provider or config.optimization, on_progress)
+    if not (learns and config.search.learn):
+        return made
+    from mcpctl.search.lessons import learning_builder
+
+    return learning_builder(made, paths, config.project)
+
+
+def _builder(config: Config, paths: Paths, name: str, on_progress: Progress | None) -> Build:
     if name == "semantic":
         from mcpctl.search.semantic import semantic_builder
 

@@ -25,6 +25,7 @@ MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 PINNED_PART = "exact"
 EMBEDDING_PART = "embedding"
+USE_PART = "use"
 LEAST_NEAR = 0.3  # the cosine from which a word is reported as near: nearly any two have less
 
 
@@ -40,9 +41,10 @@ class Part(Struct, frozen=True):
     word: str  # the word as the query has it; empty for a share that belongs to no single word
     field: str
     """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
-    or `exact` (the query names the tool)."""
+    `use` (it was called after a search like this one), or `exact` (the query names the tool)."""
     score: float
     near: NearWord | None = None  # the tool's word that is near to it, if it is another one
+    recorded: str = ""  # of the part `use`, the query on record that it comes from
 
 
 class Explanation(Struct, frozen=True):
@@ -92,6 +94,7 @@ class Explanation(Struct, frozen=True):
         words = self.by_word()
         rest = words.pop("", {})
         near: dict[tuple[str, str], NearWord] = {}
+        recorded = {part.field: f" (≈ {part.recorded!r})" for part in self.parts if part.recorded}
         for part in self.parts:
             place = part.word, part.field
             if part.near and (place not in near or part.near.cosine > near[place].cosine):
@@ -99,7 +102,7 @@ class Explanation(Struct, frozen=True):
         for word, fields in list(words.items())[:8]:
             places = [f"{field} ({near[word, field]})" if (word, field) in near else field for field in fields]
             reasons.append(f"'{word}' in {', '.join(places)}: {sum(fields.values()):.2f}")
-        reasons += [f"{field}: {score:.2f}" for field, score in rest.items()]
+        reasons += [f"{field}{recorded.get(field, '')}: {score:.2f}" for field, score in rest.items()]
         return "; ".join(reasons)
 
 

@@ -82,6 +82,7 @@ def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
             "field": part.field,
             "score": part.score,
             **({"near": {"word": part.near.word, "cosine": part.near.cosine}} if part.near else {}),
+            **({"recorded": part.recorded} if part.recorded else {}),
         }
         for part in why.shares()
     ]

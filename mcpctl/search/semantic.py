@@ -1,5 +1,6 @@
 """Ranking by words and by sentence embeddings: the similarity that a model finds counts beside the words."""
 
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from mcpctl.base.models import Progress, Tool, unseen
 from mcpctl.base.paths import Paths
 from mcpctl.config.config import Config
-from mcpctl.search.bm25 import Bm25
+from mcpctl.search.bm25 import Bm25, Teach
 from mcpctl.search.embeddings import Directions, Embeddings, Model
 from mcpctl.search.fields import fields_of, texts
 from mcpctl.search.posting_lists import Scores
@@ -45,6 +46,11 @@ class Semantic:
         self._texts = [*map(_text, words.tools), *STRANGERS]
         self._space: _Space | None = None
         embeddings.begin(self._texts)
+
+    def taught(self, teach: Teach) -> "Semantic":
+        taught = copy.copy(self)
+        taught._words = self._words.taught(teach)
+        return taught
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         queries, context = self._words.parted(queries[:MAX_QUERIES], context)

@@ -19,6 +19,7 @@ from mcpctl.store.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
     from mcpctl.store.events import JournalEvents
+    from mcpctl.store.followed_searches import Followed, Taught
     from mcpctl.store.history import History
 
 _PATIENCE_S = 0.5
@@ -32,8 +33,7 @@ class Records(Protocol):
         with LocalRecords(paths) as records:
             failed = list(records.calls(CallFilter(statuses=("failed",))).rows(20, 0))
 
-    Rows are read as they are asked for, so that a million of them take no more memory than one; outside the block there
-    are none. Their fields are in `mcpctl.base.fields`.
+    Rows, with the fields of `mcpctl.base.fields`, are read as they are asked for: a million take no more memory than 1.
     """
 
     source: str = ""  # the database that has them, where it is not that of a data directory
@@ -217,10 +217,10 @@ class Records(Protocol):
 
         return statistics.errors(self._db, criteria, sort)
 
-    def followed_searches(self, project: str | None = None) -> Sequence[tuple[Row, Sequence[str]]]:
-        from mcpctl.store import statistics
+    def followed_searches(self, project: str | None = None, taught: "Taught | None" = None) -> "Followed":
+        from mcpctl.store import followed_searches
 
-        return statistics.followed_searches(self._db, project)
+        return followed_searches.of(self._db, project, taught)
 
     # ---- what is new
 

@@ -1,10 +1,8 @@
 """Totals of the calls on record: how many, how they ended, what they took."""
 
 import functools
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from mcpctl.base.errors import WrongUsage
 from mcpctl.base.fields import TOTAL_FIELDS
@@ -174,40 +172,3 @@ def _last_done(db: Database, server: str) -> str | None:
     done = f"SELECT started_at FROM ({newest}) AS newest WHERE status = 'ok' LIMIT 1"
     row = db.execute(done, (server, _LOOKED_AT)).fetchone()
     return row[0] if row else None
-
-
-def followed_searches(db: Database, project: str | None = None) -> list[tuple[Row, list[str]]]:
-    """The searches with calls of their results. With a project, those made while it was in force. A call belongs to
-    the latest search before it that had its tool. A search is `{query, context}`, its query JSON."""
-    conditions = query.Conditions(db.dialect).equal("project", project)
-    rows = db.execute(
-        "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
-        f"{conditions.where}"
-        " UNION ALL SELECT session_id, started_at, position, server || ':' || tool, NULL, NULL, NULL FROM calls"
-        " WHERE session_id IN (SELECT session_id FROM discoveries)"
-        " ORDER BY session_id, started_at, key NULLS FIRST",  # at one moment a search was before a call
-        conditions.values,
-    )
-    followed: list[tuple[tuple[str, str, int], Row, list[str]]] = []
-    for session, events in itertools.groupby(rows, key=lambda row: row[0]):
-        latest: dict[str, tuple[tuple[str, str, int], Row, list[str]]] = {}
-        for _, started_at, position, key, text, context, results in events:
-            if key is None:
-                search = (started_at, session, position), {"query": text, "context": context}, list[str]()
-                latest.update(dict.fromkeys(_result_keys(results), search))
-            elif key in latest:
-                *_, called = latest[key]
-                if not called:
-                    followed.append(latest[key])
-                called.append(key)
-    return [(search, called) for _, search, called in sorted(followed, key=lambda each: each[0])]
-
-
-def _result_keys(results: str | None) -> list[str]:
-    import msgspec
-
-    try:
-        hits = msgspec.json.decode(str(results or "[]"), type=list[dict[str, Any]])
-    except (msgspec.DecodeError, RecursionError):
-        return []
-    return [hit["key"] for hit in hits if isinstance(hit.get("key"), str)]

@@ -32,6 +32,9 @@ def eval(
     are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first right tool, and
     the time of a search. The _ci columns are 95 % bootstrap intervals.
 
+    LEARNING is whether learning from use would help here, as the recorded searches say, each session of them left out
+    in turn; CALLS is from how many calls, GAIN what it adds to their nDCG@10: learn in mcpctl-config(5).
+
     The exit status is 7 if a metric is below --fail-under by more than its standard error, or worse than in --baseline
     by more than chance: 95 of 100 bootstrap samples of the difference are worse. Each provider is compared with its own
     row in the baseline, or with the only row.

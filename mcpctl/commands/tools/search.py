@@ -23,8 +23,8 @@ def search(
     --explain shows what each word of the query adds in each field; their sum is the relevance (values above 0.9 are
     compressed: only an exact name scores 1, with the rest under "exact"). "meaning" is the share of nearness of
     meaning; (≈ directory 0.71) is a near word of the tool, which counts in a field, too, where tools lack most
-    words of the query, as in another language. "embedding" is the similarity that an embedding model
-    finds.
+    words of the query, as in another language. "embedding" is the similarity that an embedding model finds. "use" is
+    what was learnt from the query on record that it names.
 
     Examples:
       mcpctl tools search create an issue
