@@ -43,7 +43,8 @@ NEAR = 1.0  # the weight of the nearness for an embedding model. Values from .8 
 MEANING_BESIDE_NEAR = 0.5  # the same beside an embedding model, which tells tools that look alike apart better
 CONTEXT = 0.2  # the most that a context adds: it helped if it was about the task, and did not hurt if not
 
-Near = Callable[[str], Scores]
+Near = Callable[[str], Scores | None]
+"""How near each tool is to a text for an embedding model; nothing if it does not know what that is written in."""
 
 
 class Lift(Protocol):
@@ -213,22 +214,23 @@ class Bm25:
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(asked, query))
-        near_words = {} if near else self._soft_words.near(query, vectors)  # a model knows what is near
+        of_model = near(text) if near else None
+        near_words = {} if of_model is not None else self._soft_words.near(query, vectors)  # a model knows what is near
         counted = self._soft_words.scores(query, near_words) if near_words else words
         sums = np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])])
         # The nearest sentence counts, since a long text as a whole is near to no tool.
         meaning = self._meaning.nearness(sums, counted)
         meaning[(counted <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        measures = [(counted, 1.0, ceiling), (meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
-        if near:
-            measures.append((near(text) * self._engine.corpus.trust, NEAR, 1.0))
+        measures = [(counted, 1.0, ceiling), (meaning, MEANING if of_model is None else MEANING_BESIDE_NEAR, 1.0)]
+        if of_model is not None:
+            measures.append((of_model * self._engine.corpus.trust, NEAR, 1.0))
         parts, units, largest = [], [], []
         for scores, weight, most in measures:
             largest.append(float(scores.max(initial=0.0)))
             # With an embedding model none is divided by its largest value: a model that does not know the query's
             # language finds next to nothing, which would count as much as what the table of words knows.
-            whole = most if near else max(largest[-1], HALF * most)
+            whole = most if of_model is not None else max(largest[-1], HALF * most)
             units.append(weight / (whole or 1.0))
             parts.append(scores * units[-1])
         fitting = self._of_apis.fitting(asked) if self._of_apis else None
@@ -244,7 +246,7 @@ class Bm25:
             best=most * unit,
             scale=units[0] * unit,
             meaning=parts[1] * unit,
-            embedding=parts[2] * unit if near else None,
+            embedding=parts[2] * unit if of_model is not None else None,
             vectors=vectors,
             sentences=said,
             fitting=fitting,

@@ -17,12 +17,14 @@ from mcpctl.search.embeddings import Directions, Embeddings, Model
 from mcpctl.search.fields import fields_of, texts
 from mcpctl.search.posting_lists import Scores
 from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
+from mcpctl.search.scripts import SENTENCES, script
 from mcpctl.search.tokens import sendable, sentences, words
 
 SERVER = 0.5  # the weight of the mean of its server's tools beside a tool: it shows what a terse tool is for
 MIN_CLOSENESS = 0.05
 MAX_SENTENCES = 12
 _ALIKE = 0.95
+_ALIKE_IN_SCRIPT = 0.3  # how much nearer than STRANGERS; an English model has .47 or more, a multilingual about 0
 _JOINT = re.compile("[\\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """The places where a name falls into words."""
 STRANGERS = (
@@ -63,13 +65,14 @@ class Semantic:
         ranking = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
         return replace(ranking, provider=self.name)
 
-    def _near(self, sentences_of: Mapping[str, Sequence[str]]) -> dict[str, Scores]:
-        """The closeness of each tool to each text, by its nearest sentence: 0 is unrelated, 1 is the same."""
+    def _near(self, sentences_of: Mapping[str, Sequence[str]]) -> dict[str, Scores | None]:
+        """The closeness of each tool to each text, by its nearest sentence: 0 is unrelated, 1 is the same. None of a
+        text that the model does not know a word of, or whose script it cannot read."""
         space = self._space
         if space is None:
             space = self._space = _Space(self._words.tools, self._embeddings.of_tools(self._texts))
         vectors = iter(self._embeddings.of_queries([part for parts in sentences_of.values() for part in parts]))
-        near: dict[str, Scores] = {}
+        near: dict[str, Scores | None] = {}
         for text, parts in sentences_of.items():
             nearest = np.zeros(len(self._words.tools))
             for vector in islice(vectors, len(parts)):
@@ -79,8 +82,18 @@ class Semantic:
                     sizes = f"{space.size} numbers for a tool, and {vector.size} for a query"
                     raise Unavailable(f"the model returned {sizes}")
                 np.maximum(nearest, space.closeness(vector), out=nearest)
-            near[text] = np.where(nearest < MIN_CLOSENESS, 0, nearest)
+            nearest[nearest < MIN_CLOSENESS] = 0
+            near[text] = nearest if nearest.any() and self._can_read(script(text), space) else None
         return near
+
+    def _can_read(self, name: str, space: "_Space") -> bool:
+        """Whether unrelated sentences in a script are unrelated for the model: those that it cannot read are alike."""
+        if name not in SENTENCES:
+            return True
+        if name not in space.can_read:
+            rows = self._embeddings.of_queries(SENTENCES[name]).astype(np.float64)
+            space.can_read[name] = _mean_cosine(rows) - space.strange <= _ALIKE_IN_SCRIPT * (1 - space.strange)
+        return space.can_read[name]
 
 
 class _Space:
@@ -99,10 +112,9 @@ class _Space:
         self._servers /= np.linalg.norm(self._servers, axis=1, keepdims=True).clip(1e-9)
         strangers = rows[len(tools) :].astype(np.float64)
         strangers /= np.linalg.norm(strangers, axis=1, keepdims=True).clip(1)
-        cosines = strangers @ strangers.T
-        count = len(strangers)
-        self._strange = float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
-        if self._strange > _ALIKE:
+        self.strange = _mean_cosine(strangers)
+        self.can_read: dict[str, bool] = {}  # by the name of a script
+        if self.strange > _ALIKE:
             raise Unavailable("the model returns nearly the same vector for every text")
 
     def closeness(self, vector: NDArray[np.float32]) -> Scores:
@@ -111,8 +123,15 @@ class _Space:
         # Were there one server, its mean would only make the tools more alike.
         shift = SERVER if len(self._servers) > 1 else 0.0
         cosines = (own + shift * np.einsum("ij,j->i", self._servers, vector)[self._server]) / (1 + shift)
-        closeness: Scores = np.minimum((cosines - self._strange) / (1 - self._strange), 1)
+        closeness: Scores = np.minimum((cosines - self.strange) / (1 - self.strange), 1)
         return closeness
+
+
+def _mean_cosine(rows: NDArray[np.float64]) -> float:
+    """The mean cosine of different rows of length 1."""
+    cosines = np.einsum("ij,kj->ik", rows, rows)
+    count = len(rows)
+    return float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
 
 
 def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:

@@ -15,6 +15,7 @@ from mcpctl.config import config
 from mcpctl.search import embeddings as module
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Ranking
+from mcpctl.search.scripts import script
 from mcpctl.search.semantic import STRANGERS
 from mcpctl.search.tokens import _SENTENCE
 from mcpctl.store import state_file
@@ -22,6 +23,7 @@ from tests.proxy.client import until
 from tests.search.conftest import Made
 from tests.search.test_bm25 import CATALOG, tool
 from tests.servers.service import Asked, Service, embeddings, vector
+from tests.table import for_each
 
 TOOLS = [*CATALOG, tool("rental:book", "Reserve a car"), tool("garage:wash", "Clean what you drive")]
 
@@ -409,3 +411,59 @@ def test_a_service_that_is_slow_or_not_there_leaves_the_words(semantic: Callable
 
 def test_without_a_model_words_rank(made: Made) -> None:
     assert made(TOOLS, "semantic").search(["storm"]).fallback == "semantic: [search] has no semantic_model"
+
+
+def english_alone(asked: Asked) -> Any:
+    """A model whose vectors of texts in other scripts are all about the same, and near to a car."""
+    asked.body["input"] = [text if text.isascii() else f"car {'of ' * 9}" for text in asked.body["input"]]
+    return embeddings(asked)
+
+
+def of_many_languages(asked: Asked) -> Any:
+    """A model that reads other scripts, too."""
+    asked.body["input"] = [text.replace("汽车", " car ") for text in asked.body["input"]]
+    return embeddings(asked)
+
+
+@for_each(
+    ("query", "name"),
+    [
+        ("租一辆汽车", "CJK"),
+        ("車を借りる", "KANA"),
+        ("用 docker 启动容器", "CJK"),
+        ("start the docker container 容器", ""),
+        ("забронировать машину", "CYRILLIC"),
+        ("자동차 예약", "HANGUL"),
+        ("réserver une voiture", ""),
+        ("🚗 123", ""),
+        ("", ""),
+    ],
+)
+def test_the_script_of_a_query_is_that_of_a_third_of_its_letters(query: str, name: str) -> None:
+    assert script(query) == name
+
+
+def test_a_model_that_cannot_read_a_script_counts_for_nothing_in_it(
+    semantic: Callable[..., Any], endpoint: Service
+) -> None:
+    endpoint.answer = english_alone
+    for query in ("搜索图片", "天气", "画像を検索", "поиск картинок", "wetter 天气预报"):
+        beside, alone = semantic().search([query]), build(TOOLS).search([query])
+        assert [*beside.hits] == [*alone.hits], query
+        assert not any(part.field == "embedding" for why in beside.explain(beside.hits) for part in why.parts)
+    assert keys(semantic().search(["automobile"]))[0] == "rental:book"
+
+
+def test_a_model_of_many_languages_counts_in_all_of_them(semantic: Callable[..., Any], endpoint: Service) -> None:
+    endpoint.answer = of_many_languages
+    found = semantic().search(["租一辆汽车"])
+    assert keys(found)[0] == "rental:book"
+    assert "embedding" in {part.field for why in found.explain(found.hits[:1]) for part in why.parts}
+
+
+def test_whether_a_model_reads_a_script_is_asked_once(semantic: Callable[..., Any], endpoint: Service) -> None:
+    provider = semantic()
+    provider.search(["天气"])
+    before = len(endpoint.asked)
+    provider.search(["图片"])
+    assert [asked.body["input"] for asked in endpoint.asked[before:]] == [["图片"]]
