@@ -20,7 +20,7 @@ class Rates:
     def __init__(self) -> None:
         self._calls: dict[tuple[str, str], deque[float]] = {}
 
-    def take(self, rules: Sequence[PolicyRule], token: str, *, counts: bool = True) -> Full | None:
+    def take(self, rules: Sequence[PolicyRule], token: str, *, counts: bool) -> Full | None:
         """Count a call of this token for each of these rates, or for none where one is used up."""
         now = monotonic()
         full = [Full(rule, wait) for rule in rules if (wait := self._wait(rule, token, now)) > 0]

@@ -1,13 +1,17 @@
 """`mcpctl serve --http` as a process: its port, requests that two programs could read in two ways, its end."""
 
+import errno
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mcpctl.base.errors import McpctlError
 from mcpctl.base.paths import Paths
 from mcpctl.clients.client_kinds import CLIENTS
+from mcpctl.over_http import listening
 from tests.conftest import Mcpctl
 from tests.over_http.test_balancers import HOST, Processes, answers, call, configured, free_ports
 from tests.proxy.client import until
@@ -75,6 +79,35 @@ def test_a_second_process_on_the_port_is_told_who_has_it(port: tuple[int, str], 
     ran = mcpctl("serve", "--http", str(port[0]))
     assert ran.code == 1
     assert f"cannot listen on 127.0.0.1:{port[0]}: process " in ran.err
+
+
+@for_each(
+    ("number", "code", "told"),
+    [
+        (errno.EADDRINUSE, "port_taken", f"process {os.getpid()} ("), (errno.EACCES, "port_of_root", "are root's"),
+        (errno.EADDRNOTAVAIL, "not_here", "not of this machine"),
+        (socket.EAI_NONAME, "not_here", "not of this machine"),
+    ],
+)  # fmt: skip
+def test_why_it_cannot_listen_is_told(monkeypatch: pytest.MonkeyPatch, number: int, code: str, told: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_connection(taken.getsockname()) as other:
+        at = listening.address(f"127.0.0.1:{taken.getsockname()[1]}")
+        if code != "port_taken":
+            monkeypatch.setattr(listening, "listening", lambda *_: (_ for _ in ()).throw(OSError(number, "")))
+        with pytest.raises(McpctlError) as error:
+            at.listen()
+        assert (error.value.code, told in error.value.message) == (code, True)
+        assert listening._owner(other.getsockname()[1]) == ""
+
+
+def test_localhost_is_both_of_its_addresses_and_any_other_one() -> None:
+    for name, families in (("localhost", [socket.AF_INET, socket.AF_INET6]), ("127.0.0.1", [socket.AF_INET])):
+        sockets = listening.address(f"{name}:0").listen()
+        assert [each.family for each in sockets] == families
+        assert len({each.getsockname()[1] for each in sockets}) == 1
+        for each in sockets:
+            each.close()
+    assert listening.address("65535").port == 65535
 
 
 @for_each(

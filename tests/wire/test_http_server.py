@@ -191,6 +191,10 @@ ANSWERED_SO: dict[str, tuple[bytes, list[bytes]]] = {
         [b"/1 "],
     ),
     "an older version": (b"GET /1 HTTP/1.0\r\nHost: x\r\n\r\n", [b"/1 "]),
+    "an older version that names no host and wishes to stay": (
+        b"GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /2 HTTP/1.0\r\n\r\n", [b"/1 "],
+    ),
+    "an escaped path": (b"GET /%41%2f HTTP/1.1\r\nHost: x\r\n\r\n", [b"/A/ "]),
 }  # fmt: skip
 """What is sent, and the bodies of the answers."""
 
@@ -269,6 +273,12 @@ def test_the_next_head_has_its_time_from_when_the_answer_before_it_is_whole() ->
     async def talk(port: int) -> None:
         loop = asyncio.get_running_loop()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        going.set()
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b"answered")
+        assert (len(connection._heads), len(connection._idle)) == (0, 1)
+        was_asked.clear()
+        going.clear()
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT")
         await was_asked.wait()
         connection.look(loop.time() + 1000)
@@ -351,7 +361,8 @@ def test_a_body_that_nobody_takes_is_not_read_on() -> None:
     going = asyncio.Event()
 
     async def later(scope: Scope, receive: Receive, send: Send) -> None:
-        await going.wait()
+        if scope["type"] == "http":
+            await going.wait()
         await echo(scope, receive, send)
 
     async def talk(port: int) -> None:
@@ -372,6 +383,54 @@ def test_a_body_that_nobody_takes_is_not_read_on() -> None:
         writer.close()
 
     served(talk, later)
+
+
+def test_a_body_after_a_wish_for_another_protocol_is_read_in_its_order() -> None:
+    async def talk(port: int) -> None:
+        body = b"0123456789" * 20_000
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(POST + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        await reader.readuntil(b"/ ")
+        assert await reader.readexactly(len(body)) == body
+        writer.close()
+
+    served(talk, echo)
+
+
+def test_whoever_reads_a_body_is_told_that_the_rest_cannot_be_read() -> None:
+    told: list[bytes] = []
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def reads(scope: Scope, receive: Receive, send: Send) -> None:
+        while scope["type"] == "http" and (message := await receive())["type"] != "http.disconnect":
+            told.append(message["body"])
+            began.set()
+        if scope["type"] == "http":
+            ended.set()
+
+    async def talk(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.timeout(ENOUGH_S):
+            writer.write(CHUNKED + b"2\r\n{}\r\n")
+            await began.wait()
+            writer.write(b"odd")
+            assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
+            await ended.wait()
+        assert b"".join(told) == b"{}"
+        writer.close()
+
+    served(talk, reads)
+
+
+def test_a_body_that_nobody_wants_any_more_has_as_long_as_a_head() -> None:
+    async def talk(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(POST + b"Content-Length: 9\r\n\r\n1")
+        await reader.readuntil(b"answered")
+        assert (len(connection._heads), len(connection._idle)) == (1, 0)
+        writer.close()
+
+    served(talk)
 
 
 def test_an_answer_before_its_request_is_whole_arrives() -> None:
@@ -457,8 +516,12 @@ def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(bounds, "UNREAD_S", 0.2)
     ended = asyncio.Event()
 
+    sent = 0
+
     async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
         while True:
+            sent += 1
             yield b"x" * (1 << 16)
             await asyncio.sleep(0)  # what has ended is noticed on the loop
 
@@ -471,6 +534,7 @@ def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.Monke
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         async with asyncio.timeout(ENOUGH_S):
             await ended.wait()
+        assert sent < 1000
         writer.close()
 
     served(talk, answer)
