@@ -189,7 +189,7 @@ def test_headers_that_differ_from_the_body_are_refused_and_nothing_is_called(web
         ({"more": [("mcp-name", "tool_execute")]}, 400, -32020), ({"more": [("mcp-method", "ping")]}, 400, -32020),
         ({"content_type": "text/plain"}, 415, -32600), ({"content_type": None}, 415, -32600),
         ({"accept": "text/html"}, 406, -32600),
-        ({"accept": None}, 200, None),
+        ({"accept": None}, 200, None), ({"more": [("x-other", "1"), ("x-other", "2")]}, 200, None),
     ]  # fmt: skip
 
     async def scene(at: Web) -> None:
@@ -214,7 +214,7 @@ def test_headers_that_differ_from_the_body_are_refused_and_nothing_is_called(web
             assert ((await same.whole()).status, same.json["error"]["code"]) == (400, -32022)
 
     web(scene)
-    assert len(calls(paths)) == 3
+    assert len(calls(paths)) == 4
 
 
 def test_a_newer_client_has_no_session_and_only_posts(web: PlayWeb) -> None:
@@ -577,6 +577,10 @@ def test_a_body_that_is_too_large_or_too_slow_or_cannot_be_read_is_refused(
         for headers in sizes:
             answer = at.ask("POST", parts=[b" " * most, b" "], mcp_protocol_version=MODERN, **headers)
             assert (await answer.whole()).status == 413
+        at_once = at.ask("POST", parts=[], content_length=str(most + 1))
+        assert (await at_once.whole()).status == 413
+        for length in (None, str(most)):
+            assert (await at.ask("POST", b" " * most, content_length=length).whole()).status == 400
         for body in (b"", b"{", b"[]", b'"x"', b"\xff"):
             assert (await at.ask("POST", body).whole()).status == 400, body
         both = at.ask("POST", b"{}", content_length="2", transfer_encoding="chunked")
@@ -681,6 +685,8 @@ def test_at_the_end_what_is_in_flight_is_answered_and_nothing_new_is_taken(web: 
         listen = at.newer("subscriptions/listen", {"notifications": {"promptsListChanged": True}})
         for each in (stream, listen):
             await each.until(lambda answer: answer.status)
+        for each in (at.newer("tools/list"), client.send(id=0, method="ping")):
+            await each.whole()  # whose parts serve the calls
         answered, left = at.call("files:read", id=1), client.call("files:read", id=2)
         while len(server.calls) < 2:
             await asyncio.sleep(0)

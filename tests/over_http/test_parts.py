@@ -4,7 +4,10 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mcpctl.base.paths import Paths
+from mcpctl.over_http import parts
 from mcpctl.over_http.parts import SessionParts
 from tests.over_http.asgi import Web, play_web
 from tests.proxy.client import META
@@ -14,7 +17,7 @@ CAN_BE_ASKED: dict[str, Any] = {META + "clientCapabilities": {"elicitation": {}}
 
 
 def test_a_part_serves_the_next_post_unless_its_own_has_asked_or_streamed_or_was_left(home: Path, paths: Paths) -> None:
-    going = asyncio.Event()
+    going, before = asyncio.Event(), SessionParts.kept
 
     async def answer(connection: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
         if token := params.get("_meta", {}).get("progressToken"):
@@ -24,7 +27,6 @@ def test_a_part_serves_the_next_post_unless_its_own_has_asked_or_streamed_or_was
         return await echo(connection, params)
 
     async def scene(at: Web) -> None:
-        before = SessionParts.kept
         for number in range(3):
             assert (await at.call("files:read", id=number).whole()).json["id"] == number
             assert SessionParts.kept == before + 1
@@ -53,3 +55,16 @@ def test_a_part_serves_the_next_post_unless_its_own_has_asked_or_streamed_or_was
     play_web(
         home, paths, scene, servers={"files": lambda: MemoryServer(*tools, answer=answer)}, policy={"confirm": "always"}
     )
+    assert SessionParts.kept == before
+
+
+def test_so_many_parts_are_kept_and_no_more(home: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "_MOST_KEPT", SessionParts.kept + 1)
+
+    async def scene(at: Web) -> None:
+        both = [at.call("files:read", {"n": number}) for number in range(2)]
+        for each in both:
+            assert (await each.whole()).status == 200
+        assert SessionParts.kept == parts._MOST_KEPT
+
+    play_web(home, paths, scene, servers={"files": lambda: MemoryServer(tool("read", readOnlyHint=True))})

@@ -66,6 +66,17 @@ def test_only_addresses_of_this_machine_are_loopback(host: str, is_loopback: boo
     assert address(f"{host}:8080").is_loopback == is_loopback
 
 
+@for_each(
+    "server, reached",
+    [(("127.0.0.1", 80), "127.0.0.1:80"), (("::1", 8080), "[::1]:8080"), (None, ":None")],
+)
+def test_where_a_request_came_in_is_known_by_its_socket(server: tuple[str, int] | None, reached: str) -> None:
+    scope: Any = {"method": "GET", "path": "/", "headers": [], "server": server}
+    assert (
+        HttpExchange({**scope, "extensions": {"gone": {"tell": None}}}, lambda: None, lambda _: None).reached == reached
+    )
+
+
 def test_clients_leave_the_port_of_http_out() -> None:
     assert "localhost" in address("80").hosts(80)
     assert "localhost" not in address("8080").hosts(8080)
@@ -374,6 +385,9 @@ def test_nobody_sends_so_much_that_others_cannot(web: PlayWeb, paths: Paths, mon
         await turns()
         assert (await at.ask("POST", parts=[part, end], token=of_ann).whole()).status == 429
         assert (await at.ask("POST", parts=[end[:30], end[30:]], token=of_bob).whole()).status == 200
+        monkeypatch.setattr(bounds, "BODIES", 100)
+        refused = await at.ask("POST", parts=[end[:30], end[30:]], token=of_bob).whole()
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         held.leave()
         await held.whole()
         assert not HttpExchange.reading

@@ -70,10 +70,12 @@ def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest
 
 def test_what_an_application_notes_of_a_request_is_not_there_in_another() -> None:
     notes: list[dict[str, Any]] = []
+    addresses: set[str] = set()
     both_are_there = asyncio.Barrier(2)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         scope["state"]["path"] = scope["path"]
+        addresses.update((scope["client"][0], scope["server"][0]) if scope["type"] == "http" else ())
         await both_are_there.wait()
         notes.append({"path": scope["path"], "noted": scope["state"]["path"]})
         await ANSWERED(scope, receive, send)
@@ -89,6 +91,7 @@ def test_what_an_application_notes_of_a_request_is_not_there_in_another() -> Non
 
     served(talk, app)
     assert len(notes) == 2
+    assert addresses == {"127.0.0.1"}
     assert all(note["path"] == note["noted"] for note in notes)
 
 
@@ -420,6 +423,30 @@ def test_whoever_reads_a_body_is_told_that_the_rest_cannot_be_read() -> None:
         writer.close()
 
     served(talk, reads)
+
+
+def test_an_application_that_fails_is_answered_for_or_cut_off() -> None:
+    odd: list[Any] = []
+
+    async def fails(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/late":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise ValueError("odd")
+
+    async def talk(port: int) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: odd.append(context["exception"]))
+        answer = await said(port, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert (answer.startswith(b"HTTP/1.1 500 "), b"connection: close" in answer, b"odd" in answer) == (
+            True,
+            True,
+            False,
+        )
+        answer = await said(port, b"GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer.endswith(b"4\r\nhalf\r\n")
+        assert [str(each) for each in odd] == ["odd", "odd"]
+
+    served(talk, fails)
 
 
 def test_a_body_that_nobody_wants_any_more_has_as_long_as_a_head() -> None:
