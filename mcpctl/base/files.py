@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcpctl.base import posix
 from mcpctl.base.errors import NotFound, Refused, Unusable, WrongUsage
-from mcpctl.base.paths import cannot_write
+from mcpctl.base.paths import cannot_write, private_dir
 
 MAX_BYTES = 16 << 20  # for a file that a person writes, such as a configuration or a toolset
 MAX_LARGE_BYTES = 64 << 20  # for a file that a program writes, such as an exported catalog or a client's state
@@ -27,6 +27,20 @@ _AT_REST_NS = 3 * 10**9  # no file system's clock is coarser than two seconds
 _BESIDE = re.compile(r"\..{1,50}\.[0-9a-f]{16}\.new", re.DOTALL)
 
 Change = Callable[[bytes | None], bytes | None]  # from the old content of a file to the new; None is no file
+
+
+@contextlib.contextmanager
+def claimed(path: Path) -> Iterator[int | None]:
+    """The descriptor of a file that nobody else can claim while the block lasts; None where another process has."""
+    private_dir(path.parent)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        yield fd if posix.lock(fd) else None
+    finally:
+        os.close(fd)
 
 
 def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> bytes:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from mcpctl.base import posix
+from mcpctl.base import files, posix
 from mcpctl.base.errors import Unusable
 from mcpctl.base.models import Newest
-from mcpctl.base.paths import Paths, private_dir
+from mcpctl.base.paths import Paths
 
 LINK_S = 60  # seconds in which a link can be used, once
 MOST = 50  # logins that are kept; a further one ends the one that was used longest ago
@@ -150,12 +150,8 @@ class Claim:
 @contextmanager
 def claimed(paths: Paths) -> Iterator[Claim | None]:
     """The claim for as long as the block runs; None where another process has it."""
-    private_dir(paths.data)
-    fd = os.open(paths.dashboard, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        yield Claim(fd) if posix.lock(fd) else None
-    finally:
-        os.close(fd)
+    with files.claimed(paths.dashboard) as fd:
+        yield None if fd is None else Claim(fd)
 
 
 def running(paths: Paths) -> Running | None:

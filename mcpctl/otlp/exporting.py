@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -24,10 +23,10 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
 from mcpctl import __version__
-from mcpctl.base import bounds, files, posix
+from mcpctl.base import bounds, files
 from mcpctl.base.errors import NotFound, Unusable, UpstreamFailed, warn
 from mcpctl.base.models import Newest, Row
-from mcpctl.base.paths import Paths, private_dir
+from mcpctl.base.paths import Paths
 from mcpctl.base.texts import counted
 from mcpctl.otlp import histograms, operations, spans
 from mcpctl.otlp.destination import Destination
@@ -250,10 +249,9 @@ def _events(records: Records, since: str | None, position: str) -> JournalEvents
 def _place(folder: Path, source: str, url: str) -> Iterator[Path]:
     """The file of the position for a receiver of these records; raises `Unusable` while another process follows them
     for it."""
-    private_dir(folder)
     name = hashlib.sha256((source + url).encode()).hexdigest()[:_LONGEST_NAME]
-    with posix.opened(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT) as lock:
-        if not posix.lock(lock):
+    with files.claimed(folder / f"{name}.lock") as lock:
+        if lock is None:
             host = urlsplit(url).hostname
             raise Unusable(f"another mcpctl sends what follows to {host}", "end that one first", "already_followed")
         yield folder / name

@@ -62,10 +62,22 @@ class JournalFiles(JournalSource):
         return {name: _status(self._folder / name, "st_mtime_ns") for name in names}
 
     def read(self, name: str, begin: int, end: int, *, from_middle: bool = False) -> Iterator[JournalLine]:
-        return _read(self._folder / name, begin, end, from_middle=from_middle)
+        size = min(AT_FIRST, AT_ONCE)  # of many journals little is held until it is their turn
+        while begin < end and (text := _chunk(self._folder / name, begin, min(end, begin + size))):
+            size = min(4 * size, AT_ONCE)
+            rest = text.partition(b"\n")[2] if from_middle else text
+            begin += len(text) - len(rest)
+            from_middle = False
+            for line in rest.split(b"\n")[:-1]:
+                after = begin + len(line) + 1
+                # Unreadable lines were reported when the index took them.
+                for _, entry in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
+                    yield JournalLine(name, begin, after, entry)
+                begin = after
 
     def last_line(self, name: str, end: int) -> int:
-        return _last_line(self._folder / name, end)
+        lines = deque(self.read(name, max(0, end - AT_FIRST), end, from_middle=end > AT_FIRST), maxlen=1)
+        return lines[0].begin if lines else end
 
 
 def _status(path: Path, what: str) -> int:
@@ -73,27 +85,6 @@ def _status(path: Path, what: str) -> int:
         return int(getattr(path.stat(), what))
     except OSError:
         return 0
-
-
-def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[JournalLine]:
-    """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
-    size = min(AT_FIRST, AT_ONCE)  # of many journals little is held until it is their turn
-    while begin < end and (text := _chunk(path, begin, min(end, begin + size))):
-        size = min(4 * size, AT_ONCE)
-        rest = text.partition(b"\n")[2] if from_middle else text
-        begin += len(text) - len(rest)
-        from_middle = False
-        for line in rest.split(b"\n")[:-1]:
-            after = begin + len(line) + 1
-            # Unreadable lines were reported when the index took them.
-            for _, entry in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
-                yield JournalLine(path.name, begin, after, entry)
-            begin = after
-
-
-def _last_line(path: Path, end: int) -> int:
-    lines = deque(_read(path, max(0, end - AT_FIRST), end, from_middle=end > AT_FIRST), maxlen=1)
-    return lines[0].begin if lines else end
 
 
 def _chunk(path: Path, begin: int, end: int) -> bytes:

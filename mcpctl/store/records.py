@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mcpctl.store.events import JournalEvents
     from mcpctl.store.followed_searches import Followed, Taught
     from mcpctl.store.history import History
+    from mcpctl.store.journal_files import JournalSource
 
 _PATIENCE_S = 0.5
 _BY_ACTIVITY = "last_activity DESC, id"
@@ -229,6 +230,7 @@ class Records(Protocol):
 
     def died(self) -> Sequence[str]:
         """The sessions whose process is gone by now, and whose end is not on record."""
+        return ()
 
     def events(
         self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
@@ -236,12 +238,18 @@ class Records(Protocol):
     ) -> "JournalEvents":  # fmt: skip
         """The events since a position (of their `position`, or `events.START`), else so many of the newest and those
         that follow, without some types. The first is a `reset` if some may be missing since the position."""
+        from mcpctl.store.events import JournalEvents
+
+        return JournalEvents(self._db, self._journals(), criteria, without).beginning(since, newest)
+
+    def _journals(self) -> "JournalSource": ...
 
     def version(self) -> Hashable:
         """A value that differs once anything has come on record, or gone from it."""
 
     def evictions(self) -> Sequence[Row]:
         """The removals for limits, newest first: `{timestamp, limit, value, sessions, calls, oldest, newest}`."""
+        return ()
 
 
 class LocalRecords(Records):
@@ -293,31 +301,23 @@ class LocalRecords(Records):
 
         return History(self._db, criteria)
 
-    def refresh(self) -> None:
-        from mcpctl.store import index
-
-        index.catch_up(self._db, self._paths.sessions, self._on_progress)
-        index.mark_the_dead(self._db, self._paths.sessions)
-
     def died(self) -> Sequence[str]:
         from mcpctl.store import index
 
         index.mark_the_dead(self._db, self._paths.sessions)
         return [id_ for id_, *_ in self._db.execute(index.DEAD)]
 
-    def events(
-        self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
-        without: Collection[str] = (),
-    ) -> "JournalEvents":  # fmt: skip
-        from mcpctl.store.events import JournalEvents
+    def _journals(self) -> "JournalSource":
         from mcpctl.store.journal_files import JournalFiles
 
-        source = JournalFiles(self._db, self._paths.sessions)
-        return JournalEvents(self._db, source, criteria, without).beginning(since, newest)
+        return JournalFiles(self._db, self._paths.sessions)
 
     def refreshed(self) -> bool:
+        from mcpctl.store import index
+
         try:
-            self.refresh()
+            index.catch_up(self._db, self._paths.sessions, self._on_progress)
+            index.mark_the_dead(self._db, self._paths.sessions)
         except sqlite3.OperationalError as error:
             if not sqlite.is_held(error):
                 raise sqlite.unwritable(self._paths.index, error) from error

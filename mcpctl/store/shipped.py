@@ -4,7 +4,6 @@ The database alone says it for certain: here it may be less, never more.
 """
 
 import hashlib
-import os
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.base import files, posix
+from mcpctl.base import files
 from mcpctl.base.errors import McpctlError, Unusable
-from mcpctl.base.paths import Paths, cannot_write, private_dir
+from mcpctl.base.paths import Paths
 from mcpctl.store import clock
 
 _MOST_BYTES = 16 << 20
@@ -81,18 +80,11 @@ def machine(paths: Paths) -> str:
 @contextmanager
 def alone(paths: Paths) -> Iterator[None]:
     """Be the one shipper of a data directory; raises `Unusable` where there is another."""
-    private_dir(paths.data)
-    try:
-        fd = os.open(paths.shipper, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise cannot_write(paths.shipper, error) from error
-    try:
-        if not posix.lock(fd):
+    with files.claimed(paths.shipper) as fd:
+        if fd is None:
             hint = "let it go on, or end it first; what it has shipped: mcpctl records ship --status"
             raise Unusable(f"another mcpctl ships the records of {paths.data}", hint, "shipping")
         yield
-    finally:
-        os.close(fd)
 
 
 def status(paths: Paths) -> dict[str, Any]:

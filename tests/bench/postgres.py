@@ -40,8 +40,7 @@ def measure(paths: Paths, url: str) -> tuple[float, float, float]:
             copy.write(text)
         plain_s = time.perf_counter() - start
         start = time.perf_counter()
-        for _ in Tables(db, to, MACHINE).catch_up():
-            pass
+        Tables(db, to, MACHINE).catch_up()
         rows_s = time.perf_counter() - start
         (calls,) = db.execute("SELECT count(*) FROM calls").fetchone() or (0,)
         return lines / shipped_s, lines / plain_s, calls / rows_s

@@ -78,7 +78,7 @@ def test_what_has_been_counted_a_moment_ago_is_shown_with_its_time(paths: Paths,
     with LocalRecords(paths) as records:
         summaries.totals(records)
         call_again(journal, 2)
-        records.refresh()
+        records.refreshed()
         summary = summaries.totals(records)
     assert summary.rows[0]["calls"] == 1
     assert summary.counted_at is not None and before <= summary.counted_at <= clock.now()
@@ -91,7 +91,7 @@ def test_it_is_counted_again_once_that_is_due(paths: Paths, journal: Journal, mo
     with LocalRecords(paths) as records:
         summaries.totals(records)
         call_again(journal, 2)
-        records.refresh()
+        records.refreshed()
         summary = summaries.totals(records)
     assert (summary.rows[0]["calls"], summary.counted_at) == (2, None)
 

@@ -123,10 +123,10 @@ def test_half_a_line_is_no_event_until_it_is_whole(paths: Paths) -> None:
         stream = records.events()
         text = journal_lines.encode(started(1, 1))
         journal.append(text[:40])
-        records.refresh()
+        records.refreshed()
         assert list(stream.read()) == []
         journal.append(text[40:])
-        records.refresh()
+        records.refreshed()
         assert told(stream.read()) == [("calls.started", call_id(1))]
     journal.close()
 
@@ -196,7 +196,7 @@ def test_what_is_no_position_is_a_reset_and_then_all_that_is_new(paths: Paths, p
         stream = records.events(since=position)
         assert told(stream.read()) == [("reset", None)]
         write(journal, started(2, 2))
-        records.refresh()
+        records.refreshed()
         assert told(stream.read()) == [("calls.started", call_id(2))]
     journal.close()
 
@@ -475,6 +475,6 @@ def test_read_only_records_are_followed(paths: Paths) -> None:
     with LocalRecords(paths) as records:
         stream = records.events()
         write(journal, started(1, 1))
-        records.refresh()
+        records.refreshed()
         assert told(stream.read()) == [("calls.started", call_id(1))]
     journal.close()

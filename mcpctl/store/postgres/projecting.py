@@ -41,8 +41,8 @@ class Tables:
         self._url = url
         self._machine = machine
 
-    def catch_up(self, names: Collection[str] | None = None) -> Iterator[int]:
-        """Take the lines that are not in them, of all journals or these, some in each transaction: their number."""
+    def catch_up(self, names: Collection[str] | None = None) -> None:
+        """Take the lines that are not in them, of all journals or these, some in each transaction."""
         some = ("", ()) if names is None else (" AND name = ANY($3)", (list(names),))
         while behind := self._db.execute(_BEHIND.format(some[0]), (self._machine, _GROUP, *some[1])).fetchall():
             part, room = [], _GROUP
@@ -50,9 +50,9 @@ class Tables:
                 if room > 0:
                     part.append((name, begin, end))
                     room -= end - begin
-            yield self._take(*map(list, zip(*part, strict=True)))
+            self._take(*map(list, zip(*part, strict=True)))
 
-    def _take(self, names: list[str], begins: list[int], ends: list[int]) -> int:
+    def _take(self, names: list[str], begins: list[int], ends: list[int]) -> None:
         rows = self._db.execute(_LINES, (self._machine, names, begins, ends)).fetchall()
         journals = {
             name: list(projection.batches(_decoded(name, lines))) for name, lines in groupby(rows, itemgetter(0))
@@ -69,11 +69,10 @@ class Tables:
             locked = [at for (at,) in self._db.execute(_LOCK, (self._machine, names)).fetchall()]
             schema.check(self._db, self._url)  # a newer mcpctl may have made the tables anew meanwhile
             if locked != begins:
-                return 0  # taken by another process meanwhile
+                return  # taken by another process meanwhile
             for batch in rounds:
                 tables.apply(self._db, self._machine, batch)
             self._db.execute(_MOVE, (self._machine, names, ends))
-        return len(rows)
 
 
 def _decoded(name: str, rows: Iterator[tuple[str, int, str]]) -> Iterator[tuple[int, AnyLine]]:

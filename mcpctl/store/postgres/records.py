@@ -3,12 +3,9 @@
 import functools
 import itertools
 import re
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from mcpctl.base.models import Row
-from mcpctl.store.events import JournalEvents
-from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.postgres import connection, schema
 from mcpctl.store.postgres.connection import PostgresUrl
 from mcpctl.store.postgres.dialect import PostgresDialect
@@ -115,17 +112,8 @@ class PostgresRecords(Records):
         self._db.refresh()
         return True
 
-    def died(self) -> Sequence[str]:
-        return ()  # a machine puts the end of such sessions on record itself, before it ships them
-
-    def evictions(self) -> Sequence[Row]:
-        return ()
-
     def version(self) -> Hashable:
         return tuple(self._db.execute("SELECT count(*), sum(position) FROM projected").fetchone() or ())
 
-    def events(
-        self, criteria: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
-        without: Collection[str] = (),
-    ) -> JournalEvents:  # fmt: skip
-        return JournalEvents(self._db, JournalRows(self._db), criteria, without).beginning(since, newest)
+    def _journals(self) -> JournalRows:
+        return JournalRows(self._db)

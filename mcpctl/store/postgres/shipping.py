@@ -88,8 +88,7 @@ class Shipper:
             self._is_back()
             self._note(every_s=_NOTES_EVERY_S)
         if self._journals.behind != set():
-            for _ in self._tables.catch_up(self._journals.behind):
-                pass
+            self._tables.catch_up(self._journals.behind)
             self._journals.behind = set()
         self._is_back()
 

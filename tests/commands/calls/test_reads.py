@@ -91,7 +91,7 @@ def test_a_read_that_came_later_is_read_from_its_position(mcpctl: Mcpctl, paths:
         session(paths, "8e551015-0000-4000-8000-000000000000", 40, [
             was_read(8, 41, "8e551015-0000-4000-8000-000000000000"),
         ])  # fmt: skip
-        records.refresh()
+        records.refreshed()
         types = [event.type for event in events.read()]
     assert types == ["sessions.created", "reads.finished", "sessions.closed"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from mcpctl.base.errors import Unusable
 from mcpctl.base.paths import Paths
-from mcpctl.store import journal_lines, shipped
+from mcpctl.store import journal_lines
 from mcpctl.store.postgres import connection, schema, shipping
 from mcpctl.store.postgres.connection import PostgresUrl
 from mcpctl.store.postgres.journals import ShippedJournals
@@ -206,12 +206,6 @@ def test_tables_follow_the_lines_with_a_place_of_their_own(paths: Paths, store: 
     assert execute(
         store, "SELECT count(*) FROM journals JOIN projected ON name = journal WHERE shipped = position"
     ) == [(2,)]
-
-
-def test_one_process_ships_the_records_of_a_data_directory(paths: Paths, store: str) -> None:
-    with shipped.alone(paths), pytest.raises(Unusable) as told, shipped.alone(paths):
-        pass
-    assert told.value.code == "shipping"
 
 
 def test_a_database_that_is_gone_is_tried_again_later_and_later_and_told_twice(
