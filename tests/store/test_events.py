@@ -389,8 +389,12 @@ def test_while_nothing_happens_only_what_goes_on_is_looked_at(paths: Paths, monk
         if len(pauses) == 50:
             raise Enough
 
+    def refresh() -> bool:
+        refreshed.append(1)
+        return True
+
     with LocalRecords(paths) as live:
-        monkeypatch.setattr(live, "refresh", lambda: refreshed.append(1))
+        monkeypatch.setattr(live, "refreshed", refresh)
         with pytest.raises(Enough):
             list(watch.follow(live, live.events(), pause))
         assert len(refreshed) == 3  # at first, and after every twenty pauses
