@@ -29,6 +29,9 @@ the newest session, so that no single one can make all others old."""
 STRENGTHS = ((0.4, 0.2), (0.4, 0.3), (0.5, 0.3), (0.5, 0.5), (0.6, 0.5), (0.6, 0.7), (0.7, 0.95))
 """Cosines from which a recorded query is near, each with the share of the best hit's relevance that a tool gets for the
 very same query. The largest share is below 1: a tool that has nothing else of a query never becomes its first hit."""
+CLEAR = (
+    4  # how many more sessions must gain than lose, or a quarter of a few: of 27 searches, two or three do by chance
+)
 LEAST = 5  # the fewest calls to learn from
 _SURE = 0.25
 _DIGITS = 1e-6  # the least that is more: the gain of one session alone is exactly its standard error
@@ -138,7 +141,7 @@ class Lessons:
 
     def learn(self) -> Learnt:
         learnt = Learnt(len(self.kept), len({each.session for each in self.kept}))
-        if learnt.calls < LEAST or learnt.sessions < 2:
+        if learnt.calls < LEAST or learnt.sessions < CLEAR:
             return learnt
         return _Records(self._words, self.kept, self._numbers, self._weights).chosen(learnt)
 
@@ -184,8 +187,8 @@ class _Records:
         for strength in STRENGTHS:
             near, share = strength
             gains = np.array([self._gain(row, self._lift(row, each, near, share)) for row, each in enumerate(cosines)])
-            gain, error = _by_session(gains - before, self._session)
-            if gain - error > max(learnt.gain - learnt.error, _DIGITS):
+            gain, error, more = _by_session(gains - before, self._session)
+            if more >= min(CLEAR, learnt.sessions / 4) and gain - error > max(learnt.gain - learnt.error, _DIGITS):
                 learnt = learnt._replace(strength=strength, gain=gain, error=error)
         return learnt._replace(texts=self._texts, vectors=self._vectors) if learnt.strength else learnt
 
@@ -207,12 +210,14 @@ class _Records:
         return 1 / math.log2(rank + 1) if own > 0 and rank <= _TOP else 0.0
 
 
-def _by_session(gains: Scores, session: NDArray[np.integer]) -> tuple[float, float]:
-    """The mean gain of a session and its standard error: one with many searches counts as much as any other."""
+def _by_session(gains: Scores, session: NDArray[np.integer]) -> tuple[float, float, int]:
+    """The mean gain of a session, its standard error, and how many more sessions gain than lose. One with many searches
+    counts as much as any other."""
     counts = np.bincount(session)
     means = np.bincount(session, gains)[counts > 0] / counts[counts > 0]
     mean = float(means.mean())
-    return mean, math.sqrt(float(((means - mean) ** 2).sum()) / (len(means) - 1) / len(means))
+    error = math.sqrt(float(((means - mean) ** 2).sum()) / (len(means) - 1) / len(means))
+    return mean, error, int(np.sign(means).sum())
 
 
 def _weights(kept: Sequence[Success]) -> Matrix:

@@ -6,8 +6,8 @@ a process of its own, beside rank_bm25 as it comes. Times are this machine's.
 
 Quality: of the probes, or of each folder with a catalog.jsonl and a queries.jsonl (as `mcpctl tools eval` reads them),
 beside other rankings on the same queries, with the paired bootstrap interval of the difference to this one; the share
-of requests called weak; and what one slip of the keyboard costs. With --model DIR the semantic provider over that model
-is measured too.
+of requests called weak; what one slip of the keyboard costs; and what learning from 100 searches brings to others. With
+--model DIR the semantic provider over that model is measured too.
 """
 
 import argparse
@@ -124,14 +124,15 @@ def semantic(model: Path, folder: Path) -> Callable[[Sequence[Tool]], Provider]:
 
 
 def quality(folders: Sequence[Path], ours: search_quality.Builders) -> dict[str, list[search_quality.Row]]:
-    """What is found, what is called weak, and what slips cost, of the probes without folders; the other rankings call
-    nothing weak."""
+    """What is found, called weak, lost by slips and learnt from use, of the probes without folders; the other rankings
+    call nothing weak."""
     sets = search_quality.development(folders) if folders else search_quality.probes()
     whole = [] if folders else [search_quality.foreign(), search_quality.answered(sets)]
     return {
         "found": list(search_quality.found(sets, {**ours, **RIVALS})),
         "weak": list(search_quality.called_weak([*whole, *sets], ours)),
         "slips": list(search_quality.slips(sets, ours)),
+        "learnt": list(search_quality.learnt(sets, ours)),
     }
 
 

@@ -6,14 +6,18 @@ import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from mcpctl.base.models import Tool
 from mcpctl.catalog import rows
+from mcpctl.search.bm25 import Bm25
 from mcpctl.search.evaluate import Label, Measured, from_file, interval, measure, places
+from mcpctl.search.learning import Learnt, Lessons, Lifts, Success
+from mcpctl.search.lessons import Teachable
 from mcpctl.search.ranking import Provider
 
 Row = dict[str, Any]
@@ -24,6 +28,7 @@ KINDS = ("abbreviations", "typos", "other-words", "long", "german", "chinese", "
 ENGLISH = KINDS[:4]
 METRICS = ("ndcg@10", "recall@1", "recall@5")
 SEEDS = range(3)
+HISTORY = 100
 SHORT = 8
 """The most words of a short request."""
 _SLIPPED = re.compile(r"[^\W\d_]{5,}")
@@ -148,6 +153,33 @@ def slips(sets: Sequence[Set], builders: Builders) -> Iterator[Row]:
             costs = [before - fmean(after) for before, *after in zip(clean, *tried, strict=True)]
             row = {"set": each.name, "engine": name, "queries": len(clean), "ndcg@10": fmean(clean)}
             yield {**row, "a slip costs": fmean(costs), "interval": _said(costs)}
+
+
+def learnt(sets: Sequence[Set], builders: Builders) -> Iterator[Row]:
+    """What a history of half of a set's queries brings to the other half, each query of it in a session of its own and
+    followed by a call of one of its tools."""
+    for each, (name, build), seed in product(sets, builders.items(), SEEDS):
+        provider, chance = build(each.tools), random.Random(seed)
+        labels = chance.sample(each.labels, len(each.labels))
+        history, others = labels[: len(labels) // 2][:HISTORY], labels[len(labels) // 2 :]
+        calls = [
+            Success(label.queries, chance.choice(chance.choice(label.expect)), str(number))
+            for number, label in enumerate(history)
+        ]
+        if isinstance(provider, Teachable):
+            choices: list[Learnt] = []
+            taught = provider.taught(partial(_taught_by, calls, choices))
+            before, after = (measure(one, others).scores()["ndcg@10"] for one in (provider, taught))
+            gains = [later - earlier for earlier, later in zip(before, after, strict=True)]
+            row = {"set": each.name, "engine": name, "seed": seed, "calls": choices[0].calls}
+            row |= {"strength": str(choices[0].strength or "off"), "ndcg@10": fmean(before)}
+            yield {**row, "learnt": fmean(gains), "interval": _said(gains)}
+
+
+def _taught_by(calls: Sequence[Success], choices: list[Learnt], words: Bm25) -> Lifts | None:
+    lessons = Lessons(words, calls)
+    choices.append(lessons.learn())
+    return lessons.use(choices[0])
 
 
 def slipped(labels: Sequence[Label], seed: int) -> list[Label]:
