@@ -95,16 +95,16 @@ class Admission:
             if not self._is_valid(self._token):
                 raise self._unauthorized(http, NOT_VALID)
             return Guest(self._token, True, digest_of(self._token), is_default=True)
-        if must_have_token or self._needs_token():
+        guest = Guest(None, False, http.address)
+        if must_have_token or not self.is_welcome(guest):
             raise self._unauthorized(http, NO_TOKEN)
-        return Guest(None, False, http.address)
+        return guest
 
     def is_welcome(self, guest: Guest) -> bool:
         """Whether a guest may stay: its token may have been revoked meanwhile."""
-        return self._is_valid(guest.token) if guest.token is not None else not self._needs_token()
-
-    def _needs_token(self) -> bool:
-        return self._is_open or self._gateway.follower.snapshot.config.http.require_token
+        if guest.token is not None:
+            return self._is_valid(guest.token)
+        return not (self._is_open or self._gateway.follower.snapshot.config.http.require_token)
 
     def _is_valid(self, text: str) -> bool:
         tokens = self._gateway.follower.snapshot.standing.tokens
