@@ -31,7 +31,7 @@ _EVERY_S = 1.0  # how often it is looked for sessions that have to end
 
 
 class Front:
-    needs_task = False
+    needs_task = False  # to its connections: what keeps to time goes into a task by itself
 
     def __init__(
         self, gateway: Gateway, offer: Offer, listened: Sequence[str], token: str | None = None, *,
