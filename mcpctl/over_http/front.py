@@ -78,19 +78,19 @@ class Front:
         # Two ways to read where it ends. Our own connections refuse it before; others may carry requests to us, too.
         if b"transfer-encoding" in http.headers and b"content-length" in http.headers:
             raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a body has one length", (b"connection", b"close"))
-        settings = self._gateway.config.http
         if http.path in ("/healthz", "/readyz"):
             is_well = http.path == "/healthz" or self._is_ready()
             await http.answer(HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE)
             return
+        if self._must_wait():  # the configuration may be another one, and tokens may have been made or revoked
+            await self._gateway.current()
+        settings = self._gateway.config.http
         self.admission.check_place(http)
         if origin := http.headers.get(b"origin"):
             http.be_readable(origin)
             if http.method == "OPTIONS" and b"access-control-request-method" in http.headers:
                 await http.preflight()
                 return
-        if self._must_wait():  # tokens may have been made or revoked
-            await self._gateway.current()
         if http.path == "/metrics" and settings.metrics:
             self.admission.guest(http, must_have_token=True)
             await http.answer(HTTPStatus.OK, metrics.text(self._gateway, self).encode(), kind=metrics.KIND)

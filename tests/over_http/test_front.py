@@ -164,7 +164,7 @@ def test_the_token_of_a_file_is_that_of_requests_without_one(web: PlayWeb, paths
     assert [row["token_id"] for row in calls(paths)] == [id_]
 
 
-def test_a_token_counts_from_when_it_is_made_until_it_is_revoked(web: PlayWeb, paths: Paths) -> None:
+def test_tokens_and_hosts_count_from_the_next_request_on(web: PlayWeb, paths: Paths) -> None:
     async def scene(at: Web) -> None:
         assert (await at.call("files:read").whole()).status == 401
         id_, text = token_of(paths)
@@ -172,6 +172,8 @@ def test_a_token_counts_from_when_it_is_made_until_it_is_revoked(web: PlayWeb, p
         with PolicyFile.connect(paths) as file:
             tokens.revoke(file, [id_])
         assert (await at.call("files:read", token=text).whole()).status == 401
+        at.world.configure(http={"require_token": True, "allowed_hosts": ["mcp.example.com"]})
+        assert (await at.call("files:read", token=text).whole()).status == 403
 
     web(scene, http={"require_token": True})
 
