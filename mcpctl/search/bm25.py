@@ -208,7 +208,8 @@ class Bm25:
     def scores(self, text: str, near: Near | None = None) -> QueryScores:
         asked, idioms = without_idioms(text)
         query = self._reader.read(asked)
-        query.read_as = idioms | query.read_as
+        if idioms:
+            query.read_as = idioms | query.read_as
         if self._of_apis and (pronoun := self._of_apis.pronoun(text)):
             query.mean(self._of_apis.caller, pronoun, self._engine.idf)
         words = self._engine.get_scores(query.terms, query.shares)
@@ -239,7 +240,8 @@ class Bm25:
         relevance = sum(parts[1:], parts[0])
         # The best hit is as relevant as it is sure, by the words as they are written; the others in proportion.
         most = float(relevance.max(initial=0.0))
-        unit = confidence(float(words.max(initial=0.0)) / (ceiling or 1.0), max(largest[1:])) / (most or 1.0)
+        by_words = float(words.max(initial=0.0)) if near_words else largest[0]
+        unit = confidence(by_words / (ceiling or 1.0), max(largest[1:])) / (most or 1.0)
         return QueryScores(
             query,
             relevance=relevance * unit,

@@ -100,13 +100,14 @@ class Reader:
         knows, and nothing is read as something else."""
         found = list(islice(_words(query), 4 * MAX_WORDS + 1))
         distinct = list({word.forms: word for word in reversed(found)}.values())[::-1]
-        selected = list(_first(distinct))
+        is_ascii = query.isascii()
+        selected = distinct if is_ascii and len(distinct) <= MAX_WORDS else list(_first(distinct))
         read = Query(cut=len(found) > 4 * MAX_WORDS or len(selected) < len(distinct) or len(query) > MAX_TEXT)
-        western = [word for word in selected if not word.is_cjk]
+        western = selected if is_ascii else [word for word in selected if not word.is_cjk]
         looked_up = {word.forms: self._looked_up(word.forms) for word in western}
         missing = {forms: lacking for forms, (_, lacking) in looked_up.items()}
         manner = self._manner(selected, missing)
-        strange_letters = 0 if query.isascii() else sum(not word.forms[-1].isascii() for word in selected)
+        strange_letters = 0 if is_ascii else sum(not word.forms[-1].isascii() for word in selected)
         read.in_english = not manner.is_bound and 3 * strange_letters <= len(selected)
         for word in selected:
             if word.is_cjk:
@@ -136,18 +137,19 @@ class Reader:
         return found
 
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
-        lacking = {form for forms in missing.values() for form in forms}
-        telling = sum(forms[-1] in TELLING_WORDS for forms in missing)
         is_short = len(selected) <= SHORT
-        if not lacking and not telling:
+        words = [forms[-1] for forms in missing]
+        if TELLING_WORDS.isdisjoint(words) and not any(missing.values()):
             return _Manner(is_short, is_foreign=False, is_bound=False, named={})
+        telling = sum(word in TELLING_WORDS for word in words)
+        lacking = {form for forms in missing.values() for form in forms}
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
         return _Manner(
             is_short,
             is_foreign=content > 2 and 2 * strange > content and not self._is_mistyped(missing, is_short),
             is_bound=telling > 1 or (telling == 1 and 2 * len(lacking - BINDING_WORDS) >= content),
-            named=self._speller.named([forms[-1] for forms in missing], lacking) if is_short and lacking else {},
+            named=self._speller.named(words, lacking) if is_short and lacking else {},
         )
 
     def _is_mistyped(self, missing: Mapping[tuple[str, ...], Sequence[str]], is_short: bool) -> bool:
