@@ -87,7 +87,7 @@ def select(db: Database, table: str, columns: Mapping[str, str], conditions: Con
             row = dict(zip(columns, values, strict=True))
             for name in as_json:
                 if row[name] is not None:
-                    row[name] = db.dialect.json(row[name])
+                    row[name] = db.dialect.as_json(row[name])
             for name in as_bool:
                 row[name] = None if row[name] is None else bool(row[name])
             yield row

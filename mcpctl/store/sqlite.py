@@ -67,10 +67,6 @@ class Dialect:
 
         return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(values)
 
-    def json(self, stored: str) -> RawJson:
-        """The value of a column of JSON."""
-        return RawJson(stored)
-
 
 SQLITE = Dialect()
 

@@ -1,6 +1,5 @@
 """The SQL of records that differs in PostgreSQL. Its functions `says` and `has_argument` are in `schema.py`."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,11 +46,3 @@ class PostgresDialect(Dialect):
 
     def among(self, column: str, values: Sequence[Any]) -> tuple[str, Any]:
         return f"{column} = ANY(?)", list(values)
-
-    def json(self, stored: str) -> RawJson:
-        """The value, which anybody with a login may have put in; what is not JSON is a text."""
-        try:
-            msgspec.json.decode(stored.encode(), type=msgspec.Raw)
-        except (msgspec.DecodeError, RecursionError):
-            return RawJson(json.dumps(stored))
-        return RawJson(stored)

@@ -26,6 +26,9 @@ _CLOSES_EVERY_S = 60.0  # so often the sessions of killed processes are closed o
 _MACHINE = """INSERT INTO machines VALUES ($1, $2, now())
     ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE machines.name IS DISTINCT FROM excluded.name"""
 
+_NAMED = "SELECT name FROM machines WHERE id = $1 AND name <> $2"
+_LONGEST = 100  # characters of the name of a machine
+
 
 class Shipper:
     """The one shipper of a data directory."""
@@ -69,6 +72,11 @@ class Shipper:
 
     def _begin(self, db: "psycopg.Connection[Any]") -> None:
         schema.grow(db, self._url)
+        for (before,) in db.execute(_NAMED, (self._machine, self._name)).fetchall():
+            warn(
+                f"{self._name} was {before[:_LONGEST]} so far in {self._url}; where both ship, one data directory is a"
+                " copy of the other: remove shipped.json and redaction.key from it"
+            )
         db.execute(_MACHINE, (self._machine, self._name))
         self._journals.begin()
         self._tables = Tables(db, self._url, self._machine)

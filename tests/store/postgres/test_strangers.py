@@ -16,7 +16,7 @@ execute = Cluster.execute
 ODD = "\x1b[31mred\u202e\n\t[/bold]"
 
 
-NO_JSON = '1, "status": "ok"', ODD
+NO_JSON = '1, "status": "ok"', "[" * 100_000, ODD
 JSON = "{}", "[]", "null", "7", '"text"', "[7]", '{"code": [7], "message": {}}', '[{"key": 7}]', *NO_JSON
 LINES = (
     "sessions ls", f"sessions show {CLAUDE}", "sessions stats", "calls ls", f"calls show {call_id(1)}", "calls stats",

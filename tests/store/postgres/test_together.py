@@ -1,5 +1,7 @@
 """Shippers, readers and an owner that use one database at the same time."""
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -160,4 +162,28 @@ def test_a_shipper_with_nothing_to_ship_asks_the_database_nothing(paths: Paths, 
         journal.append(journal_lines.encode(call(1, 1)[0]))
         with pytest.raises(psycopg.OperationalError):
             shipper._ship(db, follow=True)
+    journal.close()
+
+
+def test_two_machines_with_copies_of_one_data_directory_are_told(
+    paths: Paths, store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = opened(paths, created())
+    copied = Paths(config=paths.config, data=tmp_path / "copy")
+    shipped(paths, store)
+    shutil.copytree(paths.data, copied.data)
+    assert capsys.readouterr().err == ""
+    journal.append(journal_lines.encode(call(1, 1)[0]))
+    shipped(paths, store)
+    session(copied, CURSOR, 0, call(2, 1))
+    with pytest.raises(Unusable):  # the journal that is longer on the other machine
+        Shipper(copied, PostgresUrl(store), "there").run(follow=False)
+    told = capsys.readouterr().err
+    assert "there was here so far" in told
+    assert "it has shrunk" in told
+    assert execute(store, "SELECT count(*) FROM calls") == [(2,)]
+    for name in (copied.shipped, copied.redaction_key):
+        name.unlink()
+    Shipper(copied, PostgresUrl(store), "there").run(follow=False)
+    assert execute(store, "SELECT name FROM machines ORDER BY first_seen") == [("there",), ("there",)]
     journal.close()
