@@ -12,6 +12,7 @@ from mcpctl.search.meaning import WordTable
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.spelling import SHORTEST, Speller, long_forms, short_forms
 from mcpctl.search.tokens import (
+    BESIDE_TELLING,
     BINDING_CHARACTERS,
     BINDING_WORDS,
     MAX_RUN,
@@ -142,13 +143,15 @@ class Reader:
         if TELLING_WORDS.isdisjoint(words) and not any(missing.values()):
             return _Manner(is_short, is_foreign=False, is_bound=False, named={})
         telling = sum(word in TELLING_WORDS for word in words)
+        beside = [place for place, word in enumerate(words) if word in BESIDE_TELLING]
         lacking = {form for forms in missing.values() for form in forms}
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
         return _Manner(
             is_short,
             is_foreign=content > 2 and 2 * strange > content and not self._is_mistyped(missing, is_short),
-            is_bound=telling > 1 or (telling == 1 and 2 * len(lacking - BINDING_WORDS) >= content),
+            is_bound=telling + bool(beside) > 1
+            or ((telling == 1 or any(beside)) and 2 * len(lacking - BINDING_WORDS) >= content),
             named=self._speller.named(words, lacking) if is_short and lacking else {},
         )
 

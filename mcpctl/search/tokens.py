@@ -33,21 +33,27 @@ _BINDING = """
     kannst könntest können möchte möchten brauche bitte danke gern gerne
 
     le la les un une du au aux et ou avec sans sur dans par pour mon ma mes ce cette ces je il elle nous vous est sont
+    à ça où tout toute tous toutes quel quelle quels quelles quand qui que quoi ici leur leurs notre votre jusqu
 
-    el los las una unos unas del al y con sin sobre en por para mi mis tu su este esta estos que como es son
+    el los las una unos unas del al y con sin sobre en por para mi mis tu su este esta estos que como es son ver
+    qué cómo cuál cuándo cuánto cuánta cuántos cuántas dónde quién cuando donde esa ese esos esas aquí ahora hace muy
+    más también cada desde hasta nuestro nuestra sus lo
 
-    lo gli uno di da nel nella con su per il mio mia che sono
+    lo gli uno di da nel nella con su per il mio mia che sono della dei delle dal dalla alla sul sulla è
 
-    os um uma do dos das no na nos nas com sem meu minha
+    os um uma do dos das no na nos nas com sem meu minha pelo pela seu sua são não ao aos é
 
     de het een en van voor met zonder op naar mijn
 """
 BINDING_WORDS = frozenset(_BINDING.split())
 """The words that bind others in languages beside English. Among English words they count where a catalog has them."""
 _IN_ENGLISH_TOO = (
-    "alle am aus com como del den die dir do dos es est hat les lo ma me mes no op os par per pour sans son sur van war"
+    "alle am aus com como dal dei del den die dir do dos es est hat les lo ma me mes no op os par per pour sans son sua"
+    " sul sur sus van ver war"
 )
 TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
+BESIDE_TELLING = frozenset(("con", "del", "les", "pour", "ver"))
+"""Of those that are in English too the ones that tell most: inside a query, `del` is seldom short for delete."""
 
 _COURTEOUS = "give help kindly know let like looking love need show tell thank thanks trying want wish"
 COURTEOUS_WORDS = frozenset(_COURTEOUS.split())  # the rest of `could you please show me`: no notice lists these words

@@ -200,7 +200,8 @@ def test_courtesies_are_no_words_that_tools_have(query: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["listar los archivos de una carpeta", "un archivo nuevo", "Dateien im Ordner anzeigen", "l'heure de la Corse",
+    ["listar los archivos de una carpeta", "un archivo nuevo", "ver del archivo", "registros del pod", "quelle heure",
+     "ver los pods", "Dateien im Ordner anzeigen", "l'heure de la Corse",
      "显示文件夹的内容", "フォルダの中身", "показать файлы"],
 )  # fmt: skip
 def test_small_words_and_letters_tell_that_a_query_is_not_in_english(query: str) -> None:
@@ -209,11 +210,18 @@ def test_small_words_and_letters_tell_that_a_query_is_not_in_english(query: str)
 
 @for_each(
     "query",
-    ["weather in Los Angeles", "what do the issues say", "ls dir", "del cal event", "open the café issue", "die",
+    ["weather in Los Angeles", "what do the issues say", "ls dir", "del cal event", "del archive",
+     "ver 2", "open the café issue", "die",
      "Convert LA time to EST", "search for '天气' in all of my open issues", ""],
 )  # fmt: skip
 def test_a_small_word_of_another_language_may_be_in_an_english_query(query: str) -> None:
     assert read(query, [tool("s:get_weather", "Time in Los Angeles (LA). Convert it."), *CATALOG]).in_english
+
+
+def test_words_of_other_languages_are_not_mistyped_english() -> None:
+    tools = [tool("s:registry", "Registrys of houses in version 2"), tool("s:rm", "Delete a house"), *CATALOG]
+    provider = Bm25(tools)
+    assert [provider.search([query]).notice for query in ("ver registros del pod", "quelle heure est-il")] == ["", ""]
 
 
 def test_articles_of_other_languages_are_no_rare_words() -> None:
