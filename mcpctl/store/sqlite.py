@@ -44,6 +44,7 @@ class Dialect:
     hour = "strftime('%Y-%m-%d %H:00', {}, 'localtime')"
     has = "instr({}, {}) > 0"
     like = "{} LIKE ? ESCAPE '!'"  # in any case of ASCII
+    as_json: Callable[[str], RawJson] = RawJson  # of a column that has JSON
 
     def by_order(self, expression: str) -> str:
         """The expression, of which no index is asked: rows are to come in the order of another."""

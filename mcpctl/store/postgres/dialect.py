@@ -30,6 +30,15 @@ class PostgresDialect(Dialect):
     has = "strpos({}, {}) > 0"
     like = "{} ILIKE ? ESCAPE '!'"
 
+    @staticmethod
+    def as_json(text: str) -> RawJson:
+        """Who writes there need not be mcpctl: what is no JSON is a text."""
+        try:
+            msgspec.json.decode(text, type=msgspec.Raw)
+        except (msgspec.DecodeError, RecursionError):
+            return RawJson(msgspec.json.encode(text).decode())
+        return RawJson(text)
+
     def by_order(self, expression: str) -> str:
         return expression
 
