@@ -234,7 +234,7 @@ def test_a_newer_client_has_no_session_and_only_posts(web: PlayWeb) -> None:
         assert (await told.whole()).status == 400
         batch = at.ask("POST", [{"jsonrpc": "2.0", "id": 1, "method": "ping"}], mcp_protocol_version=MODERN)
         assert (await batch.whole()).status == 400
-        for wrong in (5, {"jsonrpc": "2.0", "id": 1, "method": 5}):
+        for wrong in (5, [5], {"jsonrpc": "2.0", "id": 1, "method": 5}):
             assert (await at.ask("POST", wrong, mcp_protocol_version=MODERN).whole()).status == 400
         noted = at.ask("POST", {"jsonrpc": "2.0", "method": "notifications/x"}, mcp_protocol_version=MODERN)
         assert (await noted.whole()).status == 202
