@@ -162,3 +162,6 @@ def test_without_tokens_nothing_beyond_this_machine_is_listened_on(mcpctl: Mcpct
     ran = mcpctl("serve", "--http", "0.0.0.0:1")
     assert ran.code == 2
     assert "is for this machine alone" in ran.err
+    (home / "config.toml").write_text("", encoding="utf-8")
+    ran = mcpctl("serve", "--http", "0.0.0.0:1", "--token-file", str(home / "config.toml"))
+    assert (ran.code, "gives its token to everybody who asks" in ran.err) == (2, True)
