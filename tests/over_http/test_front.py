@@ -10,12 +10,13 @@ import pytest
 
 from mcpctl.base import bounds
 from mcpctl.base.paths import Paths
-from mcpctl.over_http import front, post_answer
+from mcpctl.over_http import front, post_answer, process
 from mcpctl.policy import tokens
 from mcpctl.policy.policy_file import PolicyFile
+from mcpctl.store.run import Run
 from tests.over_http.asgi import HOST, Answer, PlayWeb, Web, play_web, token_of
 from tests.proxy.client import META, MODERN
-from tests.proxy.in_memory import MemoryConnection, MemoryServer, echo, tool
+from tests.proxy.in_memory import MemoryConnection, MemoryServer, World, echo, play, tool
 
 CALL = {"name": "tool_execute", "arguments": {"toolKey": "files:read", "arguments": {}}}
 
@@ -709,6 +710,37 @@ def test_at_the_end_what_is_in_flight_is_answered_and_nothing_new_is_taken(web: 
 
     web(scene, servers={"files": lambda: MemoryServer(tool("read"), answer=progressing)})
     assert sorted(row["status"] for row in calls(paths)) == ["interrupted", "ok"]
+
+
+def test_its_end_waits_for_what_is_in_flight_until_it_is_told_once_more(home: Path, paths: Paths) -> None:
+    async def scene(world: World) -> None:
+        world.configure(http={"require_token": False, "drain_s": 1000})
+        run, ending, at_once = Run(paths), asyncio.Event(), asyncio.Event()
+        world.begin(run=run, most_processes=100)
+        at, listened = Web(world), asyncio.Event()
+
+        def listen(served: front.Front) -> "asyncio.Task[Any]":
+            at.front = served
+            listened.set()
+            return asyncio.create_task(asyncio.Event().wait())
+
+        serving = asyncio.create_task(
+            process.serve(lambda: world.gateway, world.offer, [HOST], listen, ending, at_once)
+        )
+        await listened.wait()
+        answer = at.call("files:read")
+        await world.servers["files"].was_called.wait()
+        ending.set()
+        while not at.front.is_draining:
+            await asyncio.sleep(0)
+        assert not answer.task.done()
+        at_once.set()
+        await serving
+        assert "is ending before" in (await answer.whole()).json["result"]["content"][0]["text"]
+        run.close()
+
+    play(home, paths, scene, files=lambda: MemoryServer(tool("read"), answer=progressing))
+    assert [row["status"] for row in calls(paths)] == ["interrupted"]
 
 
 @pytest.mark.slow
