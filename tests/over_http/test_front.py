@@ -458,6 +458,8 @@ def test_a_server_speaks_outside_of_calls_on_the_stream_that_its_session_opened_
         client, other = await at.open(), await at.open()
         for one in (client, other):
             await one.call("files:read").whole()
+        readers = at.world.gateway.turn.readers
+        before = readers._clients
         of_other = other.ask("GET")
         first = client.ask("GET")
         for each in (of_other, first):
@@ -478,6 +480,10 @@ def test_a_server_speaks_outside_of_calls_on_the_stream_that_its_session_opened_
         server.say(**log("three"))
         await third.until(lambda answer: b"three" in answer.body)
         assert [told(each) for each in (first, second, third, of_other)] == [["one"], ["two"], ["three"], []]
+        for each in (third, of_other):
+            each.leave()
+            await each.whole()
+        assert readers._clients == before  # those who may hold up what all are read for
 
     web(scene)
 
