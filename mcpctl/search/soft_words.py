@@ -57,10 +57,10 @@ class SoftWords:
         missing = sum(f"{stem}~" not in self._engine.idf for stem in query.meaning)
         if query.in_english and missing < LACKING * len(query.meaning):
             return {}
-        stems_of: dict[str, dict[str, Matrix]] = defaultdict(dict)
-        for (stem, word), vector in zip(query.meaning.items(), vectors, strict=True):
-            stems_of[word][stem] = vector
-        return {word: self._softened(stems) for word, stems in stems_of.items()}
+        rows_of: dict[str, dict[str, int]] = defaultdict(dict)
+        for row, (stem, word) in enumerate(query.meaning.items()):
+            rows_of[word][stem] = row
+        return {word: self._softened(rows, vectors) for word, rows in rows_of.items()}
 
     def scores(self, query: Query, near: NearWords) -> Scores:
         """A score for each document as `Okapi.get_scores` has it, in which each word counts by its match or by the best
@@ -68,23 +68,24 @@ class SoftWords:
         matches: dict[str, list[str]] = defaultdict(list)
         for term, word in query.terms.items():
             matches[word].append(term)
-        total = self._engine.get_scores((), query.shares)
-        for word in {**matches, **near}:
-            if word not in near:
-                total += self._engine.get_scores(matches[word], query.shares)
-            elif word not in matches:
-                total[near[word].documents] += near[word].scores
-            else:
-                by_match = self._engine.get_scores(matches[word], query.shares)
+        alone = [near[word] for word in near if word not in matches]
+        documents = np.concatenate([each.documents for each in alone] or [np.zeros(0, np.int32)])
+        scores = np.concatenate([each.scores for each in alone] or [np.zeros(0, np.float32)])
+        total: Scores = np.bincount(documents, scores, minlength=self._engine.corpus_size).astype(
+            np.float64, copy=False
+        )
+        for word, terms in matches.items():
+            by_match = self._engine.get_scores(terms, query.shares)
+            if word in near:
                 documents = near[word].documents
                 by_match[documents] = np.maximum(by_match[documents], near[word].scores)
-                total += by_match
+            total += by_match
         return total
 
-    def _softened(self, stems: Mapping[str, Matrix]) -> Softened:
-        key = tuple(stems)
+    def _softened(self, rows: Mapping[str, int], vectors: Matrix) -> Softened:
+        key = tuple(rows)
         if (found := self._kept.get(key)) is None:
-            found = self._best([each for stem, vector in stems.items() for each in self._nearest(stem, vector)])
+            found = self._best([each for stem, row in rows.items() for each in self._nearest(stem, vectors[row])])
             if len(self._kept) >= _KEPT or self._size > _KEPT_SCORES:
                 self._kept, self._size = {}, 0
             self._kept[key] = found
