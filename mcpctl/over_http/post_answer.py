@@ -38,6 +38,7 @@ class StreamedLines:
         self._written: list[bytes] = []
         self._ready: list[bytes] = []
         self._is_due = False
+        self._is_of_turn = False
         self._waiting: asyncio.Future[None] | None = None
         self._silent_since = 0.0
         self._silence: asyncio.TimerHandle | None = None
@@ -51,10 +52,8 @@ class StreamedLines:
         self._written.append(line)
         if not self._is_due:
             self._is_due = True
-            if self._turn.reading:
-                self._turn.written(self._flush)
-            else:  # whoever writes goes on first: a request may end with its answer
-                asyncio.get_running_loop().call_soon(self._turn.written, self._flush)
+            self._is_of_turn = self._turn.reading > 0
+            self._turn.written(self._flush)
         if self.pending > bounds.UNREAD:
             self._readers.hold()
 
@@ -65,7 +64,9 @@ class StreamedLines:
         self._is_due = False
         self._ready += self._written
         self._written.clear()
-        if (waiting := self._waiting) and not waiting.done():
+        if not self._is_of_turn:  # whoever has written goes on first: its request may end only then
+            self.wake()
+        elif (waiting := self._waiting) and not waiting.done():
             waiting.set_result(None)
 
     def wake(self) -> None:
