@@ -33,6 +33,8 @@ CLEAR = (
     4  # how many more sessions must gain than lose, or a quarter of a few: of 27 searches, two or three do by chance
 )
 LEAST = 5  # the fewest calls to learn from
+_NEAREST = 24  # recorded queries that lift at once, at most
+_FIRST = 64  # numbers of a vector, as the first say most: so that many records take little of a search
 _SURE = 0.25
 _DIGITS = 1e-6  # the least that is more: the gain of one session alone is exactly its standard error
 _TOP = 10  # ranks that count for the choice
@@ -82,26 +84,28 @@ class Lifts:
     def lifted(self, answer: QueryScores) -> QueryScores:
         """The scores with what use adds: to each tool, by the nearest query after which it was called."""
         cosines = np.einsum("ji,j->i", self._columns, unit(answer))
-        near = np.flatnonzero(cosines > self._near)
+        near = (cosines > self._near).nonzero()[0]
         if not near.size:
             return answer
-        most = self._share * answer.best / (1 - self._near)
-        added = (cosines[near] - self._near) * self._weights[near] * most
+        added = (cosines[near] - self._near) * self._weights[near] * (self._share * answer.best / (1 - self._near))
+        if near.size > _NEAREST:
+            best = np.argpartition(added, -_NEAREST)[-_NEAREST:]
+            near, added = near[best], added[best]
         use: dict[int, tuple[float, str]] = {}
+        for row, score in zip(near.tolist(), added.tolist(), strict=True):
+            number = self._numbers[row]
+            if number not in use or use[number][0] < score:
+                use[number] = score, self._texts[row]
         relevance = answer.relevance.copy()
-        # From the least to the most, so that the most of a tool is what stays.
-        for place in np.argsort(added, kind="stable").tolist():
-            row = int(near[place])
-            use[self._numbers[row]] = float(added[place]), self._texts[row]
         for number, (score, _) in use.items():
             relevance[number] += score
         return structs.replace(answer, relevance=relevance, use=use)
 
 
 def unit(answer: QueryScores) -> Matrix:
-    """The direction of a query; zeros if it has none."""
-    vector: Matrix = answer.vectors.sum(0)
-    return vector / np.float32(max(math.sqrt(float(vector @ vector)), 1e-9))
+    """The direction of a query, by the numbers that say most; zeros if it has none."""
+    vector: Matrix = np.add.reduce(answer.vectors[:, :_FIRST])
+    return vector / np.float32(math.sqrt(float(np.vdot(vector, vector))) or 1.0)
 
 
 def bounded(successes: Iterable[Success], known: Container[str]) -> list[Success]:
