@@ -53,7 +53,7 @@ _IN_ENGLISH_TOO = (
 )
 TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
 BESIDE_TELLING = frozenset(("con", "del", "les", "pour", "ver"))
-"""Of those that are in English too the ones that tell most: inside a query, `del` is seldom short for delete."""
+"""Those in English too that tell most of another language: inside a query, `del` is seldom short for delete."""
 
 _COURTEOUS = "give help kindly know let like looking love need show tell thank thanks trying want wish"
 COURTEOUS_WORDS = frozenset(_COURTEOUS.split())  # the rest of `could you please show me`: no notice lists these words
