@@ -19,7 +19,7 @@ _NOTHING = 0.35  # … that of one that would count nothing; the same word would
 _LOOKED_AT = 64  # the words that are compared by all numbers of their vectors: the nearest by the first ones, …
 _FIRST = 24  # … these, which say most
 _KEPT = 4_096  # the most words of queries whose neighbours are kept, …
-_KEPT_SCORES = 1_000_000  # … and the most scores of tools that are kept with them
+_KEPT_SCORES = 2_000_000  # … and the most scores of tools that are kept with them
 
 
 class Neighbour(NamedTuple):
@@ -93,16 +93,12 @@ class SoftWords:
         return found
 
     def _best(self, near: Sequence[Neighbour]) -> Softened:
-        if not near:
-            return Softened(near, np.zeros(0, np.int32), np.zeros(0, np.float32))
-        postings = [(self._engine.postings(each.term), np.float32(each.weight)) for each in near]
-        documents = np.concatenate([documents for (documents, _), _ in postings])
-        scores = np.concatenate([scores * weight for (_, scores), weight in postings])
-        order = np.lexsort((scores, documents))
-        documents, scores = documents[order], scores[order]
-        is_best = np.ones(len(documents), np.bool_)
-        is_best[:-1] = documents[1:] != documents[:-1]
-        return Softened(near, documents[is_best], scores[is_best])
+        best = np.zeros(self._engine.corpus_size, np.float32)
+        for each in near:
+            documents, scores = self._engine.postings(each.term)
+            best[documents] = np.maximum(best[documents], scores * np.float32(each.weight))
+        documents = best.nonzero()[0].astype(np.int32)
+        return Softened(near, documents, best[documents])
 
     def _nearest(self, stem: str, vector: Matrix) -> list[Neighbour]:
         columns, lengths = self._columns
