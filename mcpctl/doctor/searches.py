@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from mcpctl.base.errors import McpctlError
 from mcpctl.base.texts import counted
 from mcpctl.catalog import rows
+from mcpctl.doctor.files import of_index
 from mcpctl.doctor.findings import Case, DoctorFinding, finding
 from mcpctl.toolsets.toolset import searched
 
@@ -15,12 +16,10 @@ _MUCH = 0.03  # of nDCG@10: about as much as a sentence-embedding model brings
 def of_learning(case: Case) -> Iterator[DoctorFinding]:
     if case.config.search.learn or case.config.optimization not in ("bm25", "semantic"):
         return
-    if not case.paths.sessions.exists():
-        return
-    from mcpctl.search import (
-        lessons,
-        providers,
-    )  # they take as long as all else, and there is nothing to learn at first
+    if not case.paths.sessions.exists() or any(of_index(case)):
+        return  # reading the records would repair the index unasked
+    # They take as long as all else, and there is nothing to learn at first.
+    from mcpctl.search import lessons, providers
     from mcpctl.search.learning import LEAST
 
     with contextlib.suppress(McpctlError, OSError):  # which are found elsewhere

@@ -22,7 +22,7 @@ LITERALLY = {
     "D121": "warning", "D122": "warning", "D123": "warning", "D124": "error",
     "D131": "error", "D132": "warning", "D133": "error", "D134": "info", "D135": "info", "D141": "error",
     "D142": "warning", "D143": "warning", "D144": "warning", "D145": "warning", "D146": "info", "D147": "info",
-    "D148": "error", "D149": "error", "D150": "info", "D151": "info", "D152": "warning",
+    "D148": "error", "D149": "error", "D150": "info", "D151": "info", "D152": "warning", "D153": "info",
     "D161": "warning", "D162": "info",
     "D171": "error", "D172": "error", "D173": "warning", "D174": "warning", "D175": "info", "D176": "info",
     "D177": "info", "D178": "info", "D179": "info", "D180": "warning", "D191": "error",

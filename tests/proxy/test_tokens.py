@@ -171,8 +171,8 @@ def test_the_index_of_a_search_is_kept_for_each_project(scene: Play, monkeypatch
     built: list[int] = []
     of_config = providers.builder
 
-    def counting(*given: Any) -> Any:
-        build = of_config(*given)
+    def counting(*given: Any, **named: Any) -> Any:
+        build = of_config(*given, **named)
 
         def counted(tools: Any, *more: Any) -> Any:
             built.append(len(tools))
