@@ -219,8 +219,12 @@ class Answering:
             self._connection.answered(self)
 
 
+async def _rest(running: Coroutine[Any, Any, None], waits: Any) -> None:
+    await _resumed(running, waits)  # from Python 3.12 on, a task takes no generator
+
+
 @coroutine
-def _rest(running: Coroutine[Any, Any, None], waits: Any) -> Generator[Any, Any, None]:
+def _resumed(running: Coroutine[Any, Any, None], waits: Any) -> Generator[Any, Any, None]:
     """A coroutine, from where it waits for this."""
     try:
         while True:
