@@ -189,12 +189,16 @@ def from_records(records: Records, known: Iterable[str], project: str | None = N
         (search, tuple((key,) for key in dict.fromkeys(called) if key in keys))
         for search, called in records.followed_searches(project)
     )
-    return [Label(_decoded(search["query"]), found, context=search["context"]) for search, found in followed if found]
+    return [
+        Label(queries, found, context=search["context"])
+        for search, found in followed
+        if found and (queries := _decoded(search["query"]))
+    ]
 
 
-def _decoded(text: str | None) -> tuple[Any, ...]:
+def _decoded(text: str | None) -> tuple[str, ...]:
     value = json.loads(text) if text else []
-    return tuple(value) if isinstance(value, list) else (value,)
+    return tuple(each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
 
 
 def _label(value: Mapping[str, Any], where: str) -> Label:

@@ -3,6 +3,8 @@
 import re
 from functools import cache
 
+from mcpctl.search.tokens import MAX_TEXT
+
 _BEGINNING = 3  # of an idiom: so many letters that all of its forms have
 # Phrases of everyday English whose words, one by one, mean something else. The forms of one are separated by a bar.
 _IDIOMS = {
@@ -44,15 +46,15 @@ def _patterns() -> tuple[frozenset[str], re.Pattern[str], dict[str, re.Pattern[s
 
 def without_idioms(text: str) -> tuple[str, dict[str, list[str]]]:
     """A text with words of tools in place of its idioms, and those that it had, each with what is meant."""
-    text = text.replace("\u2019", "'")
+    text, rest = text[:MAX_TEXT].replace("\u2019", "'"), text[MAX_TEXT:]
     read_as: dict[str, list[str]] = {}
     begins, every, of_meaning = _patterns()
     if begins.isdisjoint([word[:_BEGINNING] for word in text.lower().split()]):
-        return text, read_as
+        return text + rest, read_as
 
     def words_of_tools(match: re.Match[str]) -> str:
         meant = next(meant for meant, said in of_meaning.items() if said.match(match.string, match.start()))
         read_as[match[0].lower()] = [meant]
         return meant
 
-    return every.sub(words_of_tools, text), read_as
+    return every.sub(words_of_tools, text) + rest, read_as

@@ -6,6 +6,7 @@ from concurrent.futures import Future, wait
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
@@ -23,7 +24,7 @@ from mcpctl.wire.threads import WorkQueue
 _FIRST_S = 1.0  # how long the first search over some tools waits for what was learnt of them
 _EVERY_S = 2.0  # how often the records are looked at, at most, …
 _REST = 20  # … and so many times as long as looking takes there is a rest
-_PUPILS = 16  # projects and tokens for which what was learnt is kept in memory
+_PUPILS = 64  # projects and tokens for which what was learnt is kept in memory, for each index
 _Told = tuple[int, int, tuple[float, float] | None, float, float, list[str]]  # `Learnt` without its vectors
 
 
@@ -92,12 +93,11 @@ def _taught(provider: Provider, teach: Teach) -> Provider:
 
 
 class _Pupil:
-    """One project and token, with the provider that searches for them."""
+    """One project and token that search with a provider, which lives no longer for that."""
 
-    def __init__(self, provider: Provider) -> None:
-        self.provider = provider
-        self.taught = provider
-        self.used: Sequence[Success] | None = None
+    def __init__(self) -> None:
+        self.taught: Provider | None = None
+        self.used: int | None = None  # a hash of the use that it knows
         self.looking: Future[None] = Future()
         self.due = 0.0
 
@@ -109,28 +109,30 @@ class Learning:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._line = WorkQueue()
-        self._pupils: Newest[tuple[str | None, str], _Pupil] = Newest(_PUPILS)
+        self._pupils: WeakKeyDictionary[Provider, Newest[tuple[str | None, str], _Pupil]] = WeakKeyDictionary()
         self._problem = ""
 
     def taught(self, provider: Provider, project: str | None, token: str) -> Provider:
         """The provider with what is known of the use by this project and token; for one thread."""
-        pupil = self._pupils.get((project, token))
-        if pupil is None or pupil.provider is not provider:
-            pupil = self._pupils[project, token] = _Pupil(provider)
-            pupil.looking = self._line.add(lambda: self._look(pupil, project, token))
+        if not isinstance(provider, Teachable):
+            return provider
+        pupils = self._pupils.setdefault(provider, Newest(_PUPILS))
+        pupil = pupils.get((project, token))
+        if pupil is None:
+            pupil = pupils[project, token] = _Pupil()
+            pupil.looking = self._line.add(lambda: self._look(provider, pupil, project, token))
             wait([pupil.looking], _FIRST_S)
         elif pupil.looking.done() and time.monotonic() >= pupil.due:
-            pupil.looking = self._line.add(lambda: self._look(pupil, project, token))
-        return pupil.taught
+            pupil.looking = self._line.add(lambda: self._look(provider, pupil, project, token))
+        return pupil.taught or provider
 
-    def _look(self, pupil: _Pupil, project: str | None, token: str) -> None:
+    def _look(self, provider: Teachable, pupil: _Pupil, project: str | None, token: str) -> None:
         started = time.monotonic()
         try:
             used = successes(self._paths, project, token)
-            if used != pupil.used:
-                path = self._paths.learnt
-                pupil.taught = _taught(pupil.provider, lambda words: use_of(words, used, path))
-                pupil.used = used
+            if (mark := hash(tuple(used))) != pupil.used:
+                pupil.taught = provider.taught(lambda words: use_of(words, used, self._paths.learnt))
+                pupil.used = mark
         except Exception as error:  # searches go on with what is known
             if self._problem != str(error):
                 self._problem = str(error)
@@ -139,9 +141,9 @@ class Learning:
         pupil.due = started + max(_EVERY_S, _REST * took)
 
 
-def _queries(text: str) -> Sequence[str]:
+def _queries(text: str | None) -> Sequence[str]:
     try:
-        return msgspec.json.decode(text, type=tuple[str, ...])
+        return msgspec.json.decode(text or "[]", type=tuple[str, ...])
     except (msgspec.MsgspecError, RecursionError):
         return ()  # too long to be on record whole
 

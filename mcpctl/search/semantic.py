@@ -46,7 +46,7 @@ class Semantic:
         self._words = words
         self._embeddings = embeddings
         self._texts = [*map(_text, words.tools), *STRANGERS]
-        self._space: _Space | None = None
+        self._spaces: dict[int, _Space] = {}  # the one that was made last, for all that are taught, too
         embeddings.begin(self._texts)
 
     def taught(self, teach: Teach) -> "Semantic":
@@ -68,16 +68,16 @@ class Semantic:
     def _near(self, sentences_of: Mapping[str, Sequence[str]]) -> dict[str, Scores | None]:
         """The closeness of each tool to each text, by its nearest sentence: 0 is unrelated, 1 is the same. None of a
         text that the model does not know a word of, or whose script it cannot read."""
-        space = self._space
+        space = self._spaces.get(0)
         if space is None:
-            space = self._space = _Space(self._words.tools, self._embeddings.of_tools(self._texts))
+            space = self._spaces[0] = _Space(self._words.tools, self._embeddings.of_tools(self._texts))
         vectors = iter(self._embeddings.of_queries([part for parts in sentences_of.values() for part in parts]))
         near: dict[str, Scores | None] = {}
         for text, parts in sentences_of.items():
             nearest = np.zeros(len(self._words.tools))
             for vector in islice(vectors, len(parts)):
                 if vector.size != space.size:
-                    self._space = None
+                    self._spaces.clear()
                     self._embeddings.forget()
                     sizes = f"{space.size} numbers for a tool, and {vector.size} for a query"
                     raise Unavailable(f"the model returned {sizes}")

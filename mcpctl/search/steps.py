@@ -34,6 +34,11 @@ _CUT = re.compile(
     r"|,\s+(?:and\s+)?|\s+and\s+"
 )
 _WORD = re.compile("[a-z0-9'\u2019-]+")
+_QUOTED = re.compile(
+    "(?<!\\w)(?:\"[^\"]+\"|'[^']+'(?!\\w)|`[^`]+`|\\([^)]+\\)"
+    "|\u201c[^\u201d]+\u201d|\u201e[^\u201c]+\u201c|\u00ab[^\u00bb]+\u00bb)"
+)
+"""A name, a title or code, which has no steps."""
 _END = re.compile("[.?!]\\s+\\S|[\u3002\uff1f\uff01\n]\\s*\\S")
 _READ = 500  # the characters of a request that may be steps
 _BEGINNING = 100  # of a part, which tells whether it is one
@@ -46,7 +51,10 @@ def steps(text: str) -> list[str]:
     if len(text) > _READ or _END.search(text) or not _CUT.search(text):
         return [text]
     parts, start = [], 0
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
     for cut in _CUT.finditer(text):
+        if any(first < cut.start() < end for first, end in quoted):
+            continue
         part, rest = text[start : cut.start()], text[cut.end() :]
         if _is_whole(part) and (cut["next"] or (_is_order(part) and _is_order(rest) and not rest[0].isupper())):
             parts.append(part)

@@ -15,8 +15,9 @@ _SEARCH = (
 )
 _CALL = (
     "SELECT session_id, started_at, position, server || ':' || tool AS key, NULL AS query, NULL AS context,"
-    " NULL AS results, NULL AS client FROM calls WHERE session_id IN (SELECT session_id FROM discoveries)"
+    " NULL AS results, NULL AS client FROM calls"
 )
+_SESSIONS = 20  # so many at least share the searches that are looked at, and the calls
 
 
 class Taught(NamedTuple):
@@ -32,14 +33,24 @@ def of(db: Database, project: str | None = None, taught: Taught | None = None) -
     """The searches with calls of their results; with a project, those made while it was in force."""
     if taught is None:
         conditions = query.Conditions(db.dialect).equal("project", project)
-        return _followed(db, f"{_SEARCH}{conditions.where}", _CALL, conditions.values)
+        calls = f"{_CALL} WHERE session_id IN (SELECT session_id FROM discoveries)"
+        return _followed(db, f"{_SEARCH}{conditions.where}", calls, conditions.values)
     by = "coalesce(project, '') = ? AND coalesce(token_id, '') = ?"
     newest = "ORDER BY started_at DESC LIMIT ?"
-    searches = f"SELECT * FROM ({_SEARCH} WHERE {by} {newest}) AS searches"
-    done = f"{_CALL} AND status = 'ok' AND via <> '{journal_lines.REPLAY}' AND {by} {newest}"
+    searches = f"SELECT * FROM ({_SEARCH} WHERE {by} AND position > {_before('discoveries')} {newest}) AS searches"
+    sessions = f"SELECT session_id AS id, {_before('calls')} AS before FROM discoveries GROUP BY session_id"
+    done = f"status = 'ok' AND via <> '{journal_lines.REPLAY}' AND {by} AND position > before {newest}"
+    calls = f"SELECT * FROM ({_CALL} JOIN ({sessions}) AS searched ON session_id = searched.id WHERE {done}) AS done"
     whose = taught.project or "", taught.token
-    values = [*whose, taught.searches, *whose, taught.calls]
-    return _followed(db, searches, f"SELECT * FROM ({done}) AS done", values)
+    values = [*whose, taught.searches // _SESSIONS, taught.searches]
+    values += [taught.calls // _SESSIONS, *whose, taught.calls]
+    return _followed(db, searches, calls, values)
+
+
+def _before(table: str) -> str:
+    """The position before so many that are the newest of a session with searches: none may leave the others no room."""
+    later = f"SELECT position FROM {table} AS later WHERE later.session_id = discoveries.session_id"
+    return f"coalesce(({later} ORDER BY position DESC LIMIT 1 OFFSET ?), -1)"
 
 
 def _followed(db: Database, searches: str, calls: str, values: list[Any]) -> Followed:

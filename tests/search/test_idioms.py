@@ -2,6 +2,7 @@
 
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.idioms import without_idioms
+from mcpctl.search.tokens import MAX_TEXT
 from tests.search.test_bm25 import tool
 from tests.table import for_each
 
@@ -34,6 +35,11 @@ def test_an_idiom_is_read_as_what_it_means(text: str, read: str) -> None:
     plain, read_as = without_idioms(text)
     assert plain == read
     assert (plain != text.replace("\u2019", "'")) == bool(read_as)
+
+
+def test_what_no_search_reads_is_not_looked_at_for_idioms() -> None:
+    text = f"{' ' * MAX_TEXT}get rid of it"
+    assert without_idioms(text) == (text, {})
 
 
 @for_each(

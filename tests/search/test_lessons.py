@@ -1,6 +1,8 @@
 """Learning from the records: whose use is learnt by whom, what is kept, and what commands and `serve` make of it."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from mcpctl.base import bounds
 from mcpctl.base.paths import Paths
 from mcpctl.search import lessons
+from mcpctl.search.bm25 import Bm25
 from mcpctl.search.learning import Success
 from mcpctl.search.lessons import Learning, successes
 from mcpctl.store import journal
@@ -19,6 +23,7 @@ from tests.conftest import Mcpctl
 from tests.proxy.in_memory import MemoryServer, World, play
 from tests.recorded import call, created, opened, raw, searched
 from tests.search.test_learning import EXPORT, LIST, QUERIES, TOOLS, words
+from tests.table import for_each
 
 ASKED = QUERIES[0]
 OFFERED = raw([{"key": each.key, "relevance": 0.5} for each in TOOLS])
@@ -99,6 +104,34 @@ def test_calls_that_failed_were_refused_or_are_repeated_teach_nothing(paths: Pat
     used(paths, QUERIES[:1], "crm:unheard_of", first=40)  # no search had found it
     (success,) = successes(paths, None)
     assert success == Success((ASKED,), EXPORT, success.session, "claude-code", success.at)
+
+
+def test_a_session_of_many_searches_and_calls_leaves_what_others_teach(paths: Paths, monkeypatch: Any) -> None:
+    monkeypatch.setattr(bounds, "LEARNT_SEARCHES", 100)
+    monkeypatch.setattr(bounds, "LEARNT_CALLS", 200)
+    used(paths)
+    session = "00000999-0000-4000-8000-000000000000"
+    lines: list[AnyLine] = []
+    for number in range(200):
+        search = searched(1, 3, session, query=raw([f"search {number}"]), results=OFFERED)
+        search.id = f"{number:08x}-3333-4000-8000-000000000000"
+        lines += [search, *call(f"{number:08x}-4444-4000-8000-000000000000", 4, session, server="crm", tool="none")]
+    opened(paths, created(session), lines).close(b"")
+    assert len(successes(paths, None)) == len(QUERIES)
+
+
+@for_each("query", [None, [1], {"a": 1}, [["a"]], "text", []])
+def test_records_that_were_edited_teach_nothing(
+    mcpctl: Mcpctl, paths: Paths, shop: Callable[..., None], query: Any
+) -> None:
+    shop(learn=True)
+    used(paths)
+    session = "00000999-0000-4000-8000-000000000000"
+    search = searched(1, 1, session, query=raw(query), results=OFFERED)
+    called = call("00000999-2222-4000-8000-000000000000", 2, session, server="crm", tool="export_customers")
+    opened(paths, created(session), [search, *called]).close(b"")
+    assert first(mcpctl) == EXPORT
+    assert mcpctl("tools", "eval", "--from-records", "--json").json[0]["learning_calls"] == len(QUERIES)
 
 
 def test_what_was_learnt_is_kept_and_made_again_where_records_have_gone(
@@ -190,10 +223,10 @@ def test_no_search_of_serve_waits_for_the_records(paths: Paths, monkeypatch: pyt
     assert learning.taught(provider, None, "t1") is provider
     assert not has_read.is_set()
     may_read.set()
-    learning._pupils[None, "t1"].looking.result(60)
+    learning._pupils[provider][None, "t1"].looking.result(60)
     assert learning.taught(provider, None, "t1").search([ASKED]).hits[0].key == EXPORT
     learning.taught(provider, None, "t2")
-    learning._pupils[None, "t2"].looking.result(60)
+    learning._pupils[provider][None, "t2"].looking.result(60)
     assert learning.taught(provider, None, "t2").search([ASKED]).hits[0].key == LIST
 
 
@@ -209,5 +242,30 @@ def test_serve_goes_on_with_what_it_knows_where_the_records_cannot_be_read(
     learning = Learning(paths)
     for _ in range(3):
         assert learning.taught(words(), None, "").search([ASKED]).hits[0].key == LIST
-        learning._pupils[None, ""].looking.result(60)
+        learning._pupils[words()][None, ""].looking.result(60)
     assert capsys.readouterr().err.count("nothing new is learnt from use: it is gone") == 1
+
+
+def test_the_records_are_read_once_for_each_index_that_is_in_use_and_keep_no_other(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = []
+
+    def read(*whose: object) -> Sequence[Success]:
+        reads.append(whose)
+        return []
+
+    monkeypatch.setattr(lessons, "successes", read)
+    monkeypatch.setattr(lessons, "_EVERY_S", 60)
+    learning = Learning(paths)
+    of_all, of_some = Bm25(TOOLS), Bm25(TOOLS[:2])
+    for _ in range(3):
+        for number in range(20):
+            learning.taught(of_all, None, f"t{number}")
+        learning.taught(of_some, None, "t0")
+    learning._line.add(lambda: None).result(60)
+    assert len(reads) == 21
+    gone = weakref.ref(of_some)
+    del of_some
+    gc.collect()
+    assert gone() is None

@@ -396,6 +396,20 @@ def test_a_model_that_changes_the_length_of_its_vectors_is_asked_about_all_tools
     assert (found.provider, found.fallback) == ("semantic", None)
 
 
+def test_what_was_learnt_anew_asks_a_model_that_has_changed_no_second_time(
+    semantic: Callable[..., Any], endpoint: Service
+) -> None:
+    provider = semantic()
+    taught = [provider.taught(lambda _: None) for _ in range(2)]
+    for each in taught:
+        each.search(["storm"])
+    endpoint.answer = lambda asked: {
+        "data": [{"index": n, "embedding": vector(text)[:-1]} for n, text in enumerate(asked.body["input"])]
+    }
+    fallbacks = [each.search([query]).fallback for query in ("telegram", "post") for each in taught]
+    assert [bool(fallback) for fallback in fallbacks] == [True, False, False, False]
+
+
 def test_a_service_that_is_slow_or_not_there_leaves_the_words(semantic: Callable[..., Any], endpoint: Service) -> None:
     provider = semantic(semantic_timeout_s=0.2)
     provider.search(["storm"])

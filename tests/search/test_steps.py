@@ -20,6 +20,11 @@ SEVERAL = (
     ("ファイルを読む、それから送信する", ["ファイルを読む", "送信する"]),
 )
 ONE = (
+    'create an issue titled "fix login, update the docs, and close the ticket"',
+    "read the file 'a, delete the b.txt' please",
+    "translate “please open the door and then leave” to German",
+    "run `open the page, then list the rows` in the shell",
+    "create a table (add the id, then add a name)",
     "list files, folders and links",
     "create, update and delete issues",
     "find and replace text in a file",

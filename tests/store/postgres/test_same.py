@@ -10,6 +10,7 @@ from mcpctl.base.models import Found
 from mcpctl.base.paths import Paths
 from mcpctl.store import statistics
 from mcpctl.store.filters import CallFilter
+from mcpctl.store.followed_searches import Taught
 from mcpctl.store.postgres import events
 from mcpctl.store.records import LocalRecords, Records
 from tests.postgres import Cluster, shipped
@@ -152,6 +153,8 @@ def test_single_things_names_and_use_are_the_same(everything: tuple[Records, Rec
     assert there.usage() == here.usage()
     assert there.health(at(0)) == here.health(at(0))
     assert there.followed_searches() == here.followed_searches()
+    taught = Taught(None, "", 2_000, 20_000)
+    assert there.followed_searches(taught=taught) == here.followed_searches(taught=taught)
 
 
 def test_rows_there_have_the_machine_and_the_token(everything: tuple[Records, Records]) -> None:
