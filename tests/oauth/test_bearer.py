@@ -203,7 +203,7 @@ def test_a_server_of_the_older_transport_says_so_too(run: Running, paths: Paths,
         assert await (await world.client()).call("guarded:echo") == NEEDS
 
     act(paths, scene, url=run.url, transport="sse")
-    assert bearers(run, "GET") == [None]
+    assert {*bearers(run, "GET")} == {None}  # once, or again where the first has ended before the call
 
 
 def test_a_person_is_told_how_to_log_in(run: Running, home: Path, mcpctl: Mcpctl) -> None:
