@@ -1,6 +1,5 @@
 """Learning from the records: whose use is learnt by whom, what is kept, and what commands and `serve` make of it."""
 
-import gc
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -267,5 +266,4 @@ def test_the_records_are_read_once_for_each_index_that_is_in_use_and_keep_no_oth
     assert len(reads) == 21
     gone = weakref.ref(of_some)
     del of_some
-    gc.collect()
     assert gone() is None
