@@ -35,7 +35,7 @@ _MOVE = """UPDATE journals SET shipped = moved.shipped, is_closed = moved.is_clo
 Stamp = tuple[int, int, int] | None
 
 
-class _Part(NamedTuple):
+class _NewLines(NamedTuple):
     """Whole lines of one journal, from `begin` on."""
 
     name: str
@@ -133,14 +133,14 @@ class ShippedJournals:
 
     def _parts(
         self, begins: Mapping[str, int], last: Mapping[str, tuple[int, str]], sizes: Mapping[str, int]
-    ) -> Iterator[_Part]:
+    ) -> Iterator[_NewLines]:
         room = _GROUP
         for name, begin in begins.items():
             if room > 0:
                 yield (part := self._part(name, begin, room, last.get(name), sizes[name]))
                 room -= len(part.text)
 
-    def _part(self, name: str, begin: int, room: int, last: tuple[int, str] | None, size: int) -> _Part:
+    def _part(self, name: str, begin: int, room: int, last: tuple[int, str] | None, size: int) -> _NewLines:
         """Its next whole lines; none of one that cannot be shipped, which is said."""
         text, problem = b"", ""
         try:
@@ -161,13 +161,13 @@ class ShippedJournals:
             self._report(name, problem)
         else:
             self.problems.discard(name)
-        return _Part(name, begin, text[: text.rfind(b"\n") + 1], size)
+        return _NewLines(name, begin, text[: text.rfind(b"\n") + 1], size)
 
     def _report(self, name: str, problem: str) -> None:
         self.problems.add(name)
         warn(f"{name} is not shipped any further: {problem}")
 
-    def _rows(self, part: _Part) -> Iterator[list[bytes]]:
+    def _rows(self, part: _NewLines) -> Iterator[list[bytes]]:
         """The lines as COPY takes them, some at a time: the database puts in what it has while others are made."""
         prefix = b"%b\t%b\t" % (self._machine.encode(), _escaped(part.name.encode()).replace(b"\n", b"\\n"))
         position, rest = part.begin, part.text

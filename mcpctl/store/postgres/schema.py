@@ -210,7 +210,7 @@ def _without_tables(connection: "psycopg.Connection[Any]", url: PostgresUrl) -> 
 
 
 def months(db: "psycopg.Connection[Any]") -> set[str]:
-    """Those that have partitions."""
+    """The months that have partitions."""
     names = "SELECT substr(inhrelid::regclass::text, 7) FROM pg_inherits WHERE inhparent = 'calls'::regclass"
     return {month.replace("_", "-") for (month,) in db.execute(names).fetchall()}
 
